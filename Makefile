@@ -1,0 +1,90 @@
+# The front door. `make help` lists what there is; each target sets up what it needs by itself.
+
+PRESET ?= release
+# make test goes through these in order. tsan works too, and takes longer.
+TEST_PRESETS ?= release checked asan
+# Presets in which make test turns warnings into errors. Not release: the demo shares its build folder, and a new compiler
+# with a new warning must not stop anyone from trying Isotope.
+WERROR_PRESETS ?= checked asan
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PES ?= 4
+BENCHES ?= launch alloc startup
+# Passed to ctest, for example: make test CTEST_ARGS='-R unit_'
+CTEST_ARGS ?=
+
+BUILD := build/$(PRESET)
+ISOTOPE := $(BUILD)/bin/isotope
+# Hides all of CMake's lines but the table of what was found.
+CONFIGURE = cmake --log-level=NOTICE --preset $(PRESET)
+
+.DEFAULT_GOAL := build
+.PHONY: help build demo test test-quick bench bench-peers check-includes format lint install clean
+
+help:
+	@echo 'make              build everything: $(BUILD)/bin'
+	@echo 'make demo         run the demo on $(PES) PEs; writes build/demo.svg'
+	@echo 'make test         all tests, in these presets: $(TEST_PRESETS)'
+	@echo 'make test-quick   unit tests and the rules of the sources, in one preset'
+	@echo 'make bench        measure: $(BENCHES); writes $(BUILD)/bench/*.json'
+	@echo 'make bench-peers  the same, with Open MPI and UCX installed to compare with'
+	@echo 'make check-includes  the rules of the sources: direction of includes, sizes, system calls'
+	@echo 'make format       format the sources in place'
+	@echo 'make lint         check format, rules and clang-tidy; files changed since main, all with ALL=1'
+	@echo 'make install      install under PREFIX (default /usr/local)'
+	@echo 'make clean        remove build/'
+	@echo
+	@echo 'PRESET=$(PRESET) (release, checked, asan, tsan)  JOBS=$(JOBS)  PES=$(PES)'
+	@echo 'ISOTOPE_SKIP_SETUP=1 installs no packages.'
+
+build:
+	@tools/setup build
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo:
+	@tools/setup build
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) -j $(JOBS) --target isotope_cli demo
+	$(ISOTOPE) run -n $(PES) $(BUILD)/bin/demo --picture build/demo.svg
+
+test:
+	@tools/setup build test
+	@JOBS='$(JOBS)' WERROR_PRESETS='$(WERROR_PRESETS)' CTEST_ARGS='$(CTEST_ARGS)' tools/run_tests $(TEST_PRESETS)
+
+test-quick:
+	@tools/setup build test
+	@JOBS='$(JOBS)' WERROR_PRESETS='' CTEST_ARGS='-L unit|rules $(CTEST_ARGS)' tools/run_tests $(PRESET)
+
+bench:
+	@tools/setup build
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) -j $(JOBS) --target isotope_cli
+	@mkdir -p $(BUILD)/bench
+	@set -e; for name in $(BENCHES); do \
+	  $(ISOTOPE) bench $$name --pes $(PES) --json $(BUILD)/bench/$$name.json; \
+	done
+
+bench-peers:
+	@tools/setup build peers
+	@$(MAKE) --no-print-directory bench
+
+check-includes:
+	@python3 tools/check_includes.py
+
+format:
+	@tools/setup lint
+	@tools/format
+
+lint:
+	@tools/setup build test lint
+	@$(CONFIGURE)
+	@tools/format --check
+	@python3 tools/check_includes.py
+	@tools/lint $(BUILD) $(if $(ALL),--all)
+
+PREFIX ?= /usr/local
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	rm -rf build
