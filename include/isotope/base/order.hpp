@@ -1,0 +1,18 @@
+// The words of the memory model: what an access orders, and for whom. docs/memory-model.md is the normative page.
+#pragma once
+
+namespace isotope {
+
+/// As in C++ and PTX.
+enum class Order { relaxed, acquire, release, acq_rel, seq_cst };
+
+/// Who must see it: a PE is a device, so only `system` reaches another PE.
+enum class Scope { thread, block, cluster, device, system };
+
+/// How a signal changes.
+enum class SignalOp { set, add };
+
+/// How a wait compares what it finds with what it was given.
+enum class Cmp { eq, ne, gt, ge, lt, le };
+
+}  // namespace isotope
