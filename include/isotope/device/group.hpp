@@ -1,0 +1,159 @@
+// Groups: who performs a device call together.
+//
+//   auto block = this_block();
+//   for (size_t i = block.thread_rank(); i < n; i += block.size()) ...
+//   block.sync();
+//
+// Every group has thread_rank(), size(), sync(), is_leader() and broadcast(). A call that takes a group is made by all of its
+// threads, with the same arguments. Groups are small values; take them anew in each kernel.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "isotope/base/dim3.hpp"
+#include "isotope/base/macros.hpp"
+#include "isotope/base/span.hpp"
+#include "isotope/platform/cpu/thread.hpp"
+
+namespace isotope {
+
+inline constexpr std::uint32_t kWarpSize = cpu::kWarpSize;
+inline constexpr std::uint32_t kFullWarp = 0xffffffffu;
+
+/// What can cross lanes in one step: up to 8 trivially copyable bytes.
+template <class T>
+concept LaneValue = std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
+
+namespace detail {
+template <LaneValue T>
+ISOTOPE_HD std::uint64_t to_lane_bits(T value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+template <LaneValue T>
+ISOTOPE_HD T from_lane_bits(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+}  // namespace detail
+
+/// One thread, alone.
+class Thread {
+ public:
+  ISOTOPE_HD std::uint32_t thread_rank() const { return 0; }
+  ISOTOPE_HD std::uint32_t size() const { return 1; }
+  ISOTOPE_HD bool is_leader() const { return true; }
+  ISOTOPE_HD void sync() const {}
+  template <LaneValue T>
+  ISOTOPE_HD T broadcast(T value) const {
+    return value;
+  }
+};
+
+/// Up to 32 threads of a block with neighbouring ranks. Masks name lanes; lanes that returned from the kernel never block others.
+class Warp {
+ public:
+  ISOTOPE_HD std::uint32_t thread_rank() const { return cpu::this_thread_state().thread_rank % kWarpSize; }
+  /// Lanes in this warp: 32, or fewer in a block's last one.
+  ISOTOPE_HD std::uint32_t size() const {
+    const auto& t = cpu::this_thread_state();
+    const std::uint32_t first = t.thread_rank - t.thread_rank % kWarpSize;
+    return t.block_threads - first < kWarpSize ? t.block_threads - first : kWarpSize;
+  }
+  /// Index of the warp in its block.
+  ISOTOPE_HD std::uint32_t rank() const { return cpu::this_thread_state().thread_rank / kWarpSize; }
+  ISOTOPE_HD bool is_leader() const { return thread_rank() == 0; }
+  /// Orders memory among the lanes of `mask`.
+  ISOTOPE_HD void sync(std::uint32_t mask = kFullWarp) const { cpu::warp_sync(mask); }
+
+  /// The value of lane `source`; the caller's own where that lane is not in the mask or does not exist.
+  template <LaneValue T>
+  ISOTOPE_HD T shuffle(T value, std::uint32_t source, std::uint32_t mask = kFullWarp) const {
+    return detail::from_lane_bits<T>(cpu::warp_exchange(mask, detail::to_lane_bits(value), source));
+  }
+  template <LaneValue T>
+  ISOTOPE_HD T shuffle_xor(T value, std::uint32_t lanes, std::uint32_t mask = kFullWarp) const {
+    return shuffle(value, thread_rank() ^ lanes, mask);
+  }
+  template <LaneValue T>
+  ISOTOPE_HD T shuffle_down(T value, std::uint32_t delta, std::uint32_t mask = kFullWarp) const {
+    return shuffle(value, thread_rank() + delta, mask);
+  }
+  template <LaneValue T>
+  ISOTOPE_HD T shuffle_up(T value, std::uint32_t delta, std::uint32_t mask = kFullWarp) const {
+    return shuffle(value, thread_rank() < delta ? kWarpSize : thread_rank() - delta, mask);
+  }
+  template <LaneValue T>
+  ISOTOPE_HD T broadcast(T value) const {
+    return shuffle(value, 0);
+  }
+  /// Bit per lane whose predicate holds.
+  ISOTOPE_HD std::uint32_t ballot(bool predicate, std::uint32_t mask = kFullWarp) const { return cpu::warp_ballot(mask, predicate); }
+  ISOTOPE_HD bool any(bool predicate, std::uint32_t mask = kFullWarp) const { return ballot(predicate, mask) != 0; }
+  ISOTOPE_HD bool all(bool predicate, std::uint32_t mask = kFullWarp) const { return ballot(!predicate, mask) == 0; }
+  /// Lanes that exist and have not returned.
+  ISOTOPE_HD std::uint32_t active_mask() const { return cpu::warp_active_mask(); }
+};
+
+/// All threads of a block.
+class Block {
+ public:
+  ISOTOPE_HD std::uint32_t thread_rank() const { return cpu::this_thread_state().thread_rank; }
+  ISOTOPE_HD Dim3 thread_index() const { return cpu::this_thread_state().thread_index; }
+  ISOTOPE_HD std::uint32_t size() const { return cpu::this_thread_state().block_threads; }
+  ISOTOPE_HD Dim3 dim() const { return cpu::this_thread_state().block_dim; }
+  /// Index of the block in its grid.
+  ISOTOPE_HD std::uint32_t rank() const { return cpu::this_thread_state().block_rank; }
+  ISOTOPE_HD Dim3 index() const { return cpu::this_thread_state().block_index; }
+  /// Blocks in the grid.
+  ISOTOPE_HD std::uint32_t grid_size() const { return static_cast<std::uint32_t>(cpu::this_thread_state().grid_dim.count()); }
+  ISOTOPE_HD Dim3 grid_dim() const { return cpu::this_thread_state().grid_dim; }
+  ISOTOPE_HD bool is_leader() const { return thread_rank() == 0; }
+  /// Waits for all threads of the block that have not returned; orders memory among them.
+  ISOTOPE_HD void sync() const { cpu::block_sync(); }
+  /// What thread 0 passed.
+  template <LaneValue T>
+  ISOTOPE_HD T broadcast(T value) const {
+    return detail::from_lane_bits<T>(cpu::block_broadcast(detail::to_lane_bits(value)));
+  }
+};
+
+template <class G>
+concept Group = std::same_as<G, Thread> || std::same_as<G, Warp> || std::same_as<G, Block>;
+
+ISOTOPE_HD Thread this_thread() { return {}; }
+ISOTOPE_HD Warp this_warp() { return {}; }
+ISOTOPE_HD Block this_block() { return {}; }
+
+namespace detail {
+template <class Tag>
+inline constexpr char kSharedKey = 0;
+
+template <class T, class Tag>
+ISOTOPE_HD T& shared_storage() {
+  static_assert(std::is_trivially_default_constructible_v<T>, "shared memory has no constructors");
+  return *static_cast<T*>(cpu::block_shared(&kSharedKey<Tag>, sizeof(T), alignof(T)));
+}
+}  // namespace detail
+
+/// Dynamic shared memory of the block, as an array of T: LaunchConfig::shared_bytes / sizeof(T) elements.
+template <class T>
+ISOTOPE_HD Span<T> dynamic_shared() {
+  std::size_t bytes = 0;
+  void* data = cpu::dynamic_shared(&bytes);
+  return Span<T>(static_cast<T*>(data), bytes / sizeof(T));
+}
+
+}  // namespace isotope
+
+/// Static shared memory of the block: ISOTOPE_SHARED(float[256], tile); declares float (&tile)[256].
+#define ISOTOPE_SHARED(type, name)                    \
+  struct isotope_shared_##name {};                    \
+  using isotope_shared_type_##name = type;            \
+  isotope_shared_type_##name& name = ::isotope::detail::shared_storage<isotope_shared_type_##name, isotope_shared_##name>()

@@ -1,0 +1,82 @@
+// Team: an ordered set of PEs, as a small value that a kernel takes as its first argument.
+//
+//   ISOTOPE_KERNEL void k(Team team, Span<float> x) {
+//     float* theirs = team.at(x.data(), (team.rank() + 1) % team.size());
+//   }
+//
+// Trivially copyable, no globals behind it. Made by the host (World::team, World::split_...); valid while that World and, for a split, its
+// OwnedTeam live.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "isotope/base/macros.hpp"
+#include "isotope/device/control.hpp"
+
+namespace isotope {
+
+namespace runtime {
+struct TeamAccess;
+}  // namespace runtime
+
+/// Marks "no PE in particular", and the answer of a translation that has none.
+inline constexpr int kNoPe = -1;
+
+class Team {
+ public:
+  /// An empty team. Kernels get theirs from the host.
+  Team() = default;
+
+  ISOTOPE_HD int rank() const { return rank_; }
+  ISOTOPE_HD int size() const { return size_; }
+
+  /// World rank of member `rank`.
+  ISOTOPE_HD int world_rank(int rank) const { return table_ ? table_[rank] : start_ + rank * pe_stride_; }
+  /// Team rank of a PE of the World, or kNoPe when it is no member.
+  ISOTOPE_HD int rank_of(int world_rank) const {
+    if (table_) {
+      for (int i = 0; i < size_; ++i)
+        if (table_[i] == world_rank) return i;
+      return kNoPe;
+    }
+    const int distance = world_rank - start_;
+    if (size_ == 0 || distance % pe_stride_ != 0) return kNoPe;
+    const int found = distance / pe_stride_;
+    return found >= 0 && found < size_ ? found : kNoPe;
+  }
+
+  /// Where member `rank` keeps the symmetric object that this PE has at `p`: p + (rank - me) * stride, one multiply-add for the World and for
+  /// strided teams; one table load more for a team of arbitrary PEs.
+  template <class T>
+  ISOTOPE_HD T* at(T* p, int rank) const {
+    const std::ptrdiff_t slots = table_ ? table_[rank] - world_rank_ : static_cast<std::ptrdiff_t>(rank - rank_) * pe_stride_;
+    using Bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
+    return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(p) + slots * slot_bytes_);
+  }
+
+  /// Whether loads and stores reach that member. On one host they reach every member.
+  ISOTOPE_HD bool reachable(int rank) const { return rank >= 0 && rank < size_; }
+
+  /// Whether a wait on this team has given up: puts, signals and waits do nothing then.
+  ISOTOPE_HD bool stopped() const { return load(&state_->stopped) != 0; }
+
+  ISOTOPE_HD TeamState& state() const { return *state_; }
+
+ private:
+  friend struct runtime::TeamAccess;  // fills it in
+
+  std::int32_t rank_ = 0;
+  std::int32_t size_ = 0;
+  std::int32_t start_ = 0;       // world rank of member 0
+  std::int32_t pe_stride_ = 1;   // world ranks between members; may be negative, never 0
+  std::int32_t world_rank_ = 0;  // of this PE
+  std::int64_t slot_bytes_ = 0;  // between the heaps of neighbouring PEs of the World
+  const std::int32_t* table_ = nullptr;  // world ranks of a team that is not strided
+  TeamState* state_ = nullptr;
+};
+
+static_assert(std::is_trivially_copyable_v<Team>);
+
+}  // namespace isotope

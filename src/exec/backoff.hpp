@@ -1,0 +1,46 @@
+// How a wait that is not met yet spends its time: spins, then yields the CPU, and after some milliseconds sleeps.
+#pragma once
+
+#include <cstdint>
+
+namespace isotope::exec {
+
+/// One pause of the processor, some 40 ns.
+inline void pause_cpu() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif  // processor
+}
+
+class Backoff {
+ public:
+  static constexpr std::uint32_t kSpins = 32;
+  static constexpr std::uint64_t kYieldNs = 2'000'000;
+  static constexpr std::uint64_t kFirstSleepNs = 50'000;
+  static constexpr std::uint64_t kLongestSleepNs = 500'000;
+
+  /// Something went on: the next steps spin again.
+  void reset() noexcept { spins_ = 0; }
+  /// One step of waiting, after `polls` polls that failed.
+  void step(std::uint32_t polls = 1) noexcept {
+    if (spins_ < kSpins) {
+      spins_ += polls;
+      since_ns_ = 0;
+      pause_cpu();
+    } else {
+      step_slow();
+    }
+  }
+  bool spinning() const noexcept { return spins_ < kSpins; }
+
+ private:
+  void step_slow() noexcept;
+
+  std::uint32_t spins_ = 0;
+  std::uint64_t since_ns_ = 0;   // when the spinning ended
+  std::uint64_t sleep_ns_ = 0;
+};
+
+}  // namespace isotope::exec

@@ -1,0 +1,313 @@
+// In-order queues of work, run by whoever waits for them or by a worker of their own.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "exec/backoff.hpp"
+#include "exec/event.hpp"
+#include "exec/exec.hpp"
+#include "exec/grid.hpp"
+#include "isotope/base/error.hpp"
+#include "os/clock.hpp"
+#include "os/thread.hpp"
+
+namespace isotope::exec {
+
+namespace {
+
+// While there has been work lately the worker looks for more this often, so that a launch needs no system call to wake it.
+constexpr std::chrono::microseconds kPollInterval{500};
+// After this long without any it sleeps until it is woken.
+constexpr std::uint64_t kHotNs = 100'000'000;
+// Waits for events may run other queues' work, which waits for events ...
+constexpr int kMaxHelpDepth = 64;
+
+enum class WorkKind { kernel, call, record, wait };
+
+struct Work {
+  Work* next = nullptr;
+  WorkKind kind;
+  GridSpec spec{};
+  std::function<void()> fn{};
+  std::shared_ptr<EventState> event{};
+};
+
+// The queues this thread is running work of, innermost first.
+struct Running {
+  const void* queue;
+  const Running* outer;
+  int depth;
+};
+constinit thread_local const Running* t_running = nullptr;
+
+bool running_here(const void* queue) {
+  for (const Running* r = t_running; r != nullptr; r = r->outer) {
+    if (r->queue == queue) return true;
+  }
+  return false;
+}
+
+void drop(Work* work) {
+  while (work != nullptr) {
+    Work* next = work->next;
+    if (work->kind == WorkKind::record) work->event->finished.store(true, std::memory_order_release);
+    delete work;
+    work = next;
+  }
+}
+
+}  // namespace
+
+struct StreamQueue::Impl {
+  Impl(ExecLimits l, FailureProbe p) : limits(l), probe(std::move(p)) {}
+  ~Impl() { drop(head); }
+
+  const ExecLimits limits;
+  const FailureProbe probe;
+
+  std::mutex mutex;                  // everything below but the atomics is guarded by it, and those are written under it
+  Work* head = nullptr;
+  Work* tail = nullptr;
+  std::atomic<std::uint64_t> enqueued{0};
+  std::atomic<std::uint64_t> finished{0};   // work numbered 1 .. finished is done
+  std::atomic<bool> busy{false};            // some thread runs work
+  std::atomic<bool> closed{false};
+  std::exception_ptr failure;
+  std::thread worker;
+  std::condition_variable wake;
+  bool worker_sleeps = false;
+
+  static std::uint64_t enqueue(const std::shared_ptr<Impl>& self, std::unique_ptr<Work> work);
+  static void worker_main(const std::shared_ptr<Impl>& self);
+  void check_open() const;
+  void run(std::unique_lock<std::mutex>& lock, std::uint64_t until);
+  std::exception_ptr execute(Work& work) noexcept;
+  void wait_until_done(std::unique_lock<std::mutex>& lock, std::uint64_t target);
+};
+
+void StreamQueue::Impl::check_open() const {
+  if (closed) throw Error(Code::not_initialized, "this stream's World is gone; nothing can be launched on or asked of it");
+}
+
+std::uint64_t StreamQueue::Impl::enqueue(const std::shared_ptr<Impl>& self, std::unique_ptr<Work> work) {
+  Impl& q = *self;
+  bool wake_worker = false;
+  std::uint64_t number = 0;
+  {
+    std::lock_guard lock(q.mutex);
+    q.check_open();
+    if (!q.worker.joinable()) q.worker = os::start_thread("isotope-stream", [self] { worker_main(self); });
+    number = q.enqueued.load(std::memory_order_relaxed) + 1;
+    if (work->kind == WorkKind::record) work->event->sequence = number;
+    (q.head == nullptr ? q.head : q.tail->next) = work.get();
+    q.tail = work.release();
+    q.enqueued.store(number, std::memory_order_release);
+    wake_worker = std::exchange(q.worker_sleeps, false);
+  }
+  if (wake_worker) q.wake.notify_one();
+  return number;
+}
+
+// Runs work up to the one numbered `until`, or until the queue is closed. The caller holds the lock and nobody is busy.
+void StreamQueue::Impl::run(std::unique_lock<std::mutex>& lock, std::uint64_t until) {
+  const Running frame{this, t_running, t_running == nullptr ? 1 : t_running->depth + 1};
+  t_running = &frame;
+  busy.store(true, std::memory_order_relaxed);
+  while (head != nullptr && finished.load(std::memory_order_relaxed) < until) {
+    std::unique_ptr<Work> work(head);
+    head = work->next;
+    lock.unlock();
+    std::exception_ptr error = execute(*work);
+    work.reset();
+    lock.lock();
+    if (error && !failure) failure = std::move(error);
+    finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  busy.store(false, std::memory_order_release);
+  t_running = frame.outer;
+}
+
+std::exception_ptr StreamQueue::Impl::execute(Work& work) noexcept {
+  std::exception_ptr error;
+  try {
+    switch (work.kind) {
+      case WorkKind::kernel: run_grid(work.spec, limits, work.fn); break;
+      case WorkKind::call: work.fn(); break;
+      case WorkKind::record: work.event->finished.store(true, std::memory_order_release); return nullptr;
+      case WorkKind::wait: wait_for_event(*work.event, &closed); return nullptr;
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error && work.kind == WorkKind::call) {
+    std::string what = "an object that is no std::exception";
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      what = e.what();
+    } catch (...) {
+    }
+    error = std::make_exception_ptr(Error(Code::kernel_failed, "a host callback of a stream threw: " + what));
+  }
+  if (probe) {
+    std::exception_ptr found = probe();
+    if (!error) error = std::move(found);
+  }
+  return error;
+}
+
+void StreamQueue::Impl::wait_until_done(std::unique_lock<std::mutex>& lock, std::uint64_t target) {
+  Backoff backoff;
+  while (finished.load(std::memory_order_relaxed) < target && !closed) {
+    if (!busy.load(std::memory_order_relaxed)) {
+      run(lock, target);
+      continue;
+    }
+    lock.unlock();
+    while (busy.load(std::memory_order_acquire) && finished.load(std::memory_order_acquire) < target) backoff.step();
+    lock.lock();
+  }
+}
+
+void StreamQueue::Impl::worker_main(const std::shared_ptr<Impl>& self) {
+  Impl& q = *self;
+  std::unique_lock lock(q.mutex);
+  std::uint64_t seen = 0;
+  std::uint64_t last_work_ns = os::now_ns();
+  while (!q.closed) {
+    if (q.head != nullptr && !q.busy.load(std::memory_order_relaxed)) q.run(lock, ~std::uint64_t{0});
+    const std::uint64_t enqueued = q.enqueued.load(std::memory_order_relaxed);
+    const std::uint64_t now = os::now_ns();
+    if (enqueued != seen) {
+      seen = enqueued;
+      last_work_ns = now;
+    }
+    if (q.closed) break;
+    if (q.head == nullptr && now - last_work_ns > kHotNs) {
+      q.worker_sleeps = true;
+      q.wake.wait(lock, [&q] { return !q.worker_sleeps || q.closed; });
+      q.worker_sleeps = false;
+      last_work_ns = os::now_ns();
+    } else {
+      q.wake.wait_for(lock, kPollInterval);
+    }
+  }
+}
+
+StreamQueue::StreamQueue(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StreamQueue::~StreamQueue() { close(); }
+
+std::shared_ptr<StreamQueue> StreamQueue::create(ExecLimits limits, FailureProbe probe) {
+  return std::shared_ptr<StreamQueue>(new StreamQueue(std::make_shared<Impl>(limits, std::move(probe))));
+}
+
+void StreamQueue::launch(const GridSpec& spec, std::function<void()> body) {
+  check_grid(spec, impl_->limits);
+  Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::kernel, .spec = spec, .fn = std::move(body)}));
+}
+
+void StreamQueue::call(std::function<void()> fn) {
+  if (!fn) throw Error(Code::invalid_argument, "Stream::call got an empty function; pass one that can be called");
+  Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::call, .fn = std::move(fn)}));
+}
+
+std::shared_ptr<EventState> StreamQueue::record() {
+  auto event = std::make_shared<EventState>();
+  event->queue = weak_from_this();
+  Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::record, .event = event}));
+  return event;
+}
+
+void StreamQueue::wait(std::shared_ptr<EventState> event) {
+  Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::wait, .event = std::move(event)}));
+}
+
+bool StreamQueue::idle() const {
+  const std::uint64_t enqueued = impl_->enqueued.load(std::memory_order_acquire);
+  return impl_->finished.load(std::memory_order_acquire) >= enqueued || impl_->closed;
+}
+
+void StreamQueue::synchronize() {
+  const std::shared_ptr<Impl> impl = impl_;  // a callback may drop the last handle
+  Impl& q = *impl;
+  if (current_fiber() != nullptr) {
+    throw Error(Code::invalid_argument, "synchronize called inside a kernel, which would wait for itself; call it from host code");
+  }
+  if (running_here(&q)) {
+    throw Error(Code::invalid_argument,
+                "synchronize called inside a host callback of the same stream (or of one that this stream waits for), which would wait "
+                "for itself; use an event, or synchronize another stream");
+  }
+  std::unique_lock lock(q.mutex);
+  q.check_open();
+  q.wait_until_done(lock, q.enqueued.load(std::memory_order_relaxed));
+  q.check_open();
+  std::exception_ptr failure = std::exchange(q.failure, nullptr);
+  lock.unlock();
+  if (q.probe && !failure) failure = q.probe();
+  if (failure) std::rethrow_exception(failure);
+}
+
+bool StreamQueue::runs_here() const noexcept { return running_here(impl_.get()); }
+
+bool StreamQueue::help(std::uint64_t sequence) {
+  const std::shared_ptr<Impl> impl = impl_;
+  Impl& q = *impl;
+  if (q.busy.load(std::memory_order_relaxed) || running_here(&q) || (t_running != nullptr && t_running->depth >= kMaxHelpDepth)) return false;
+  std::unique_lock lock(q.mutex);
+  if (q.busy.load(std::memory_order_relaxed) || q.head == nullptr || q.finished.load(std::memory_order_relaxed) >= sequence) return false;
+  q.run(lock, sequence);
+  return true;
+}
+
+void StreamQueue::close() noexcept {
+  Impl& q = *impl_;
+  Work* dropped = nullptr;
+  {
+    std::lock_guard lock(q.mutex);
+    q.closed = true;
+    dropped = std::exchange(q.head, nullptr);
+  }
+  q.wake.notify_all();
+  drop(dropped);
+  if (!running_here(&q)) {
+    Backoff backoff;
+    while (q.busy.load(std::memory_order_acquire)) backoff.step();
+  }
+  std::thread worker;
+  {
+    std::lock_guard lock(q.mutex);
+    worker.swap(q.worker);
+  }
+  if (!worker.joinable()) return;
+  if (worker.get_id() == std::this_thread::get_id()) {
+    worker.detach();  // a callback dropped the last handle: the worker ends by itself, it owns what it needs
+  } else {
+    worker.join();
+  }
+}
+
+void wait_for_event(EventState& event, const std::atomic<bool>* stop) {
+  if (current_fiber() != nullptr) {
+    throw Error(Code::invalid_argument, "Event::synchronize called inside a kernel; call it from host code");
+  }
+  Backoff backoff;
+  while (!event.finished.load(std::memory_order_acquire)) {
+    if (stop != nullptr && stop->load(std::memory_order_acquire)) return;
+    if (const auto queue = event.queue.lock()) {
+      if (queue->help(event.sequence)) continue;
+      if (queue->runs_here()) {
+        throw Error(Code::invalid_argument,
+                    "Event::synchronize called inside a host callback that comes before the event on its stream, which would wait for "
+                    "itself");
+      }
+    }
+    backoff.step();
+  }
+}
+
+}  // namespace isotope::exec
