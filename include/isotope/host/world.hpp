@@ -1,0 +1,187 @@
+// World: one PE's membership in a job. The entry point of the host side.
+//
+//   World world = init();                                   // isotope run, torchrun, mpirun, srun, or one PE alone
+//   auto x = world.alloc<float>(1 << 20);
+//   world.launch<kernel>({.grid = 1, .block = 256}, world.team(), x.span());
+//   world.synchronize();
+//
+// Collective calls (alloc, free, register_memory, barrier, split_...) are made by all PEs in the same order; each compares what the
+// PEs passed and, on a difference, throws the same Error on every PE and changes nothing. They may run on any thread, one
+// at a time. launch, streams, rank, size, team, status and abort are thread-safe. Several Worlds may live in one process; they share nothing.
+//
+// Every blocking call ends: with its result, or with an Error that names who is to blame (Code::peer_lost, peer_left, timeout, aborted, ...). The
+// destructor never communicates and never throws. When an exception unwinds it, the other PEs' waits end with that news.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "isotope/base/call_site.hpp"
+#include "isotope/base/error.hpp"
+#include "isotope/device/signal.hpp"
+#include "isotope/device/team.hpp"
+#include "isotope/host/launch.hpp"
+#include "isotope/host/stream.hpp"
+#include "isotope/host/symmetric.hpp"
+#include "isotope/host/team.hpp"
+#include "isotope/host/unique_id.hpp"
+
+namespace isotope {
+
+/// What init() may be told; what is left out comes from the ISOTOPE_* variables.
+struct InitOptions {
+  std::optional<std::chrono::nanoseconds> wait_deadline = {};
+  std::optional<std::chrono::nanoseconds> bootstrap_deadline = {};
+  std::optional<std::uint64_t> heap_max_bytes = {};
+};
+
+struct AllocOptions {
+  bool zeroed = false;
+  std::size_t alignment = 256;  // a power of two, at most 2 MiB
+};
+
+/// An Epoch's memory. Collective to make; get() is the value for kernels.
+class OwnedEpoch {
+ public:
+  Epoch get() const { return Epoch(reinterpret_cast<Signal*>(words_.data()), words_.data() + 8); }
+
+ private:
+  friend class World;
+  explicit OwnedEpoch(Symmetric<std::uint64_t> words) : words_(std::move(words)) {}
+  // The signal, which others write, and on a cache line of its own the round, which only this PE does.
+  Symmetric<std::uint64_t> words_;
+};
+
+/// How the heap stands on this PE.
+struct HeapUse {
+  std::uint64_t limit = 0, used = 0, free = 0, largest_free = 0;
+  std::size_t objects = 0, free_ranges = 0, waiting_for_peers = 0;  // the last: destroyed here, not yet on every PE
+};
+
+/// What World::status tells: Code::ok, or what the next synchronize would throw.
+struct Status {
+  Code code = Code::ok;
+  int peer = Error::kNobody;
+  std::string message;
+};
+
+class World {
+ public:
+  World(World&&) noexcept = default;
+  World& operator=(World&& other) noexcept;
+  ~World();
+
+  int rank() const;
+  int size() const;
+  /// Among the PEs of this host.
+  int node_rank() const;
+  int node_size() const;
+  /// "launcher", "torchrun", "unique id", ...: how this PE found the others.
+  std::string bootstrap_name() const;
+
+  // ---- memory -------------------------------------------------------------------------------------------------------
+  /// Collective. n elements, 256-byte aligned, contents unspecified.
+  template <class T>
+  Symmetric<T> alloc(std::size_t n, AllocOptions options = {}, CallSite site = CallSite::current()) {
+    static_assert(std::is_trivially_copyable_v<T>, "symmetric objects hold plain data: peers copy their bytes");
+    if (options.alignment < alignof(T)) options.alignment = alignof(T);
+    return Symmetric<T>(allocate(bytes_of(n, sizeof(T), site), options, site), n);
+  }
+  /// Collective. All bytes zero on every PE when it returns.
+  template <class T>
+  Symmetric<T> alloc_zeroed(std::size_t n, CallSite site = CallSite::current()) {
+    return alloc<T>(n, {.zeroed = true}, site);
+  }
+  /// Collective. An Epoch at round 0.
+  OwnedEpoch alloc_epoch(CallSite site = CallSite::current()) { return OwnedEpoch(alloc<std::uint64_t>(16, {.zeroed = true}, site)); }
+  /// Collective. Gives the memory back now, on every PE. The object is empty afterwards.
+  template <class T>
+  void free(Symmetric<T>& object, CallSite site = CallSite::current()) {
+    release(object.allocation_, site);
+    object = Symmetric<T>();
+  }
+  /// Collective. Makes memory that the caller owns reachable by all PEs without moving it: its address stays valid, and the
+  /// Symmetric names the same bytes. `data` and its size in bytes are multiples of the page size (4096), the memory is private and anonymous (malloc, new,
+  /// mmap), and nobody writes to it during the call. When this PE's Symmetric is destroyed the memory is ordinary again, with the contents it has then, and the
+  /// caller's to free; what peers still put there is lost. While it is registered, a fork shares it with the child.
+  template <class T>
+  Symmetric<T> register_memory(Span<T> data, CallSite site = CallSite::current()) {
+    static_assert(std::is_trivially_copyable_v<T>, "symmetric objects hold plain data: peers copy their bytes");
+    return Symmetric<T>(register_bytes(data.data(), data.size_bytes(), site), data.size());
+  }
+  HeapUse heap_use() const;
+
+  // ---- teams --------------------------------------------------------------------------------------------------------
+  /// All PEs.
+  Team team() const;
+  /// The PEs of this host.
+  Team node_team() const;
+  /// Collective over `parent`: members start, start + stride, ... of it, `count` of them. A PE that is no member gets an empty handle.
+  OwnedTeam split_strided(const Team& parent, int start, int stride, int count, CallSite site = CallSite::current());
+  /// Collective over `parent`: member i is parent rank members[i]. Each at most once.
+  OwnedTeam split_list(const Team& parent, const std::vector<int>& members, CallSite site = CallSite::current());
+  /// Collective over `parent`, laid out in rows of `x_range`: rank = y * x_range + x. The last row may be shorter.
+  Teams2d split_2d(const Team& parent, int x_range, CallSite site = CallSite::current());
+
+  // ---- kernels ------------------------------------------------------------------------------------------------------
+  /// Enqueues `Kernel(arguments...)` for every thread of the grid. Returns at once; failures come from synchronize().
+  template <auto Kernel, class... A>
+  void launch(const LaunchConfig& config, A&&... arguments) {
+    enqueue(config, detail::bind_kernel<Kernel>(std::forward<A>(arguments)...));
+  }
+  /// The default stream.
+  Stream stream() const;
+  Stream create_stream();
+  /// Waits for all streams of this World, then throws the first failure, if any.
+  void synchronize();
+
+  // ---- together -----------------------------------------------------------------------------------------------------
+  /// Collective. Everything that happened before it on each PE is visible to all after it. Does not wait for streams.
+  void barrier(CallSite site = CallSite::current());
+  /// The same over a team's members.
+  void barrier(const Team& team, CallSite site = CallSite::current());
+
+  // ---- the end ------------------------------------------------------------------------------------------------------
+  /// Ends the job: every PE's waits and collective calls throw Error(aborted) with this message. First call wins. Any thread.
+  void abort(const std::string& message);
+  /// Ends every process of the job with this exit code, 0 included. The only call of the library that exits. Any thread.
+  [[noreturn]] void global_exit(int exit_code);
+  /// What the next synchronize would throw, without throwing. Any thread.
+  Status status() const;
+
+ private:
+  friend World detail_make_world(std::shared_ptr<runtime::WorldCore> core);
+  explicit World(std::shared_ptr<runtime::WorldCore> core);
+
+  runtime::WorldCore& core() const;
+  void leave() noexcept;
+  detail::Allocation allocate(std::size_t bytes, const AllocOptions& options, CallSite site);
+  detail::Allocation register_bytes(void* data, std::size_t bytes, CallSite site);
+  void release(detail::Allocation& allocation, CallSite site);
+  void enqueue(const LaunchConfig& config, std::function<void()> body);
+  static std::size_t bytes_of(std::size_t n, std::size_t each, CallSite site);
+
+  std::shared_ptr<runtime::WorldCore> core_;
+  int exceptions_at_start_ = 0;
+};
+
+/// Joins the job that the environment describes: `isotope run`, run_threads, torchrun, mpirun, srun, ISOTOPE_ROOT, or one PE alone. Collective over the
+/// job. Throws Error: bootstrap_failed or timeout (names the PEs that never came), refused, invalid_argument (a contradicting environment or a bad
+/// ISOTOPE_* value), system.
+World init(const InitOptions& options = {});
+/// Joins as PE `rank` of `size`; all of them hold the same id (unique_id.hpp).
+World init(int rank, int size, const UniqueId& id, const InitOptions& options = {});
+/// Joins through the caller's own all-gather: every PE passes `bytes` bytes at `mine`; `all` receives size * bytes in rank order. Called a few
+/// times during init(), never afterwards. For MPI communicators and PyTorch process groups.
+World init(int rank, int size, std::function<void(const void* mine, void* all, std::size_t bytes)> allgather,
+           const InitOptions& options = {});
+
+}  // namespace isotope

@@ -1,0 +1,23 @@
+// The umbrella: everything a program needs.
+#pragma once
+
+#include "isotope/base/call_site.hpp"
+#include "isotope/base/dim3.hpp"
+#include "isotope/base/error.hpp"
+#include "isotope/base/macros.hpp"
+#include "isotope/base/order.hpp"
+#include "isotope/base/span.hpp"
+#include "isotope/device/group.hpp"
+#include "isotope/device/memory.hpp"
+#include "isotope/device/rma.hpp"
+#include "isotope/device/signal.hpp"
+#include "isotope/device/team.hpp"
+#include "isotope/host/job.hpp"
+#include "isotope/host/launch.hpp"
+#include "isotope/host/main.hpp"
+#include "isotope/host/stream.hpp"
+#include "isotope/host/symmetric.hpp"
+#include "isotope/host/team.hpp"
+#include "isotope/host/timeline.hpp"
+#include "isotope/host/unique_id.hpp"
+#include "isotope/host/world.hpp"

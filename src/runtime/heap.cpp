@@ -1,0 +1,361 @@
+#include "runtime/heap.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "os/memory.hpp"
+#include "os/process.hpp"
+#include "runtime/log.hpp"
+
+namespace isotope::runtime {
+
+namespace {
+constexpr std::uint64_t kGrowStep = 64ull << 20;  // address space of a sparse file: costs nothing until touched
+constexpr std::uint64_t kMaxAlignment = 2ull << 20;
+constexpr std::uint64_t kNowhere = ~0ull;
+}  // namespace
+
+/// What a PE says in a collective heap call. All PEs see all of them and so decide alike.
+struct Heap::Proposal {
+  std::uint64_t ordinal = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t alignment = 0;
+  std::uint64_t offset = kNowhere;  // where it would go here, or which block it is about
+  std::uint64_t waiting = 0;        // blocks this PE has let go of
+  std::uint64_t max_bytes = 0, free_bytes = 0, largest_free = 0;
+  std::int32_t pid = 0;
+  std::int32_t fd = -1;             // of registered memory
+  std::int32_t code = 0;            // Code of a local failure
+  std::int32_t line = 0;
+  char file[64] = {};
+  char message[256] = {};
+
+  void fail(Code why, const std::string& text) {
+    code = static_cast<std::int32_t>(why);
+    std::snprintf(message, sizeof message, "%s", text.c_str());
+  }
+};
+
+Heap::Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, std::uint64_t max_bytes, bool prefault)
+    : job_(&job),
+      world_(&world),
+      file_(std::move(file)),
+      rank_(rank),
+      size_(size),
+      max_bytes_(std::min(max_bytes, job.layout().heap_bytes)),
+      prefault_(prefault),
+      file_bytes_(os::file_bytes(file_.get())),
+      space_(job.layout().heap_bytes),
+      windows_(job.layout().window_bytes) {}
+
+std::vector<Heap::Proposal> Heap::agree(const char* call, Proposal& mine, CallSite site, Waiting* waiting) {
+  mine.ordinal = ordinal_ + 1;
+  mine.pid = os::process_id();
+  mine.line = site.line;
+  // The end of a path says more than its start.
+  const std::size_t length = std::strlen(site.file);
+  std::snprintf(mine.file, sizeof mine.file, "%s", site.file + (length < sizeof mine.file ? 0 : length - sizeof mine.file + 1));
+  {
+    const std::lock_guard lock(mutex_);
+    mine.waiting = waiting_;
+    mine.max_bytes = max_bytes_;
+    mine.free_bytes = max_bytes_ - std::min(max_bytes_, space_.used_bytes());
+    mine.largest_free = std::min(space_.largest_free(), mine.free_bytes);
+  }
+  std::vector<Proposal> all = world_->gather(call, mine, site);
+  ++ordinal_;  // only now: a call that met a different one on another PE has not happened on any
+  if (waiting != nullptr) {
+    *waiting = {all[0].waiting, all[0].waiting};
+    for (const Proposal& p : all) *waiting = {std::min(waiting->least, p.waiting), std::max(waiting->most, p.waiting)};
+  }
+  return all;
+}
+
+Heap::Block Heap::allocate(std::uint64_t bytes, const AllocOptions& options, CallSite site) {
+  Waiting waiting;
+  try {
+    const Block block = try_allocate(bytes, options, site, waiting);
+    recycle(waiting, site);
+    return block;
+  } catch (const Error& error) {
+    // Every PE came here with the same error and the same counts. What all have let go of may be what is lacking.
+    if (error.code() != Code::out_of_heap || waiting.least == 0) throw;
+  }
+  recycle(waiting, site);
+  return try_allocate(bytes, options, site, waiting);
+}
+
+Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options, CallSite site, Waiting& waiting) {
+  Proposal mine;
+  mine.bytes = bytes;
+  mine.alignment = options.alignment;
+  if (!std::has_single_bit(options.alignment) || options.alignment > kMaxAlignment) {
+    mine.fail(Code::invalid_argument, fmt::format("an alignment of {} bytes; a power of two up to {} was expected", options.alignment, kMaxAlignment));
+  } else {
+    const std::lock_guard lock(mutex_);
+    if (const auto offset = space_.allocate(bytes, options.alignment)) mine.offset = *offset;
+  }
+  const std::uint64_t end = mine.offset == kNowhere ? 0 : mine.offset + *space_.block_bytes(mine.offset);
+  if (mine.code == 0 && (mine.offset == kNowhere || end > max_bytes_)) {
+    mine.fail(Code::out_of_heap, "its symmetric heap is full");
+  } else if (mine.code == 0) {
+    try {
+      grow(end);
+      std::byte* data = job_->slot(rank_) + job_->layout().heap_offset() + mine.offset;
+      // Memory that was never handed out is zero already.
+      if (options.zeroed && mine.offset < fresh_from_) std::memset(data, 0, std::min(end, fresh_from_) - mine.offset);
+#if ISOTOPE_CHECKED
+      if (!options.zeroed) std::memset(data, 0xA5, end - mine.offset);
+#endif // ISOTOPE_CHECKED
+      if (prefault_) os::prefault(data, end - mine.offset);
+    } catch (const Error& error) {
+      mine.fail(error.code(), error.what());
+    }
+  }
+
+  std::vector<Proposal> all;
+  try {
+    all = agree("alloc", mine, site, &waiting);
+    for (const Proposal& p : all) {
+      if (p.ordinal != all[0].ordinal || p.bytes != all[0].bytes || p.alignment != all[0].alignment) throw_mismatch("alloc", all, site);
+    }
+    for (const Proposal& p : all) {
+      if (p.code != 0) throw_failure("alloc", all, site);
+    }
+    for (const Proposal& p : all) {
+      // Same calls, same sizes, other offsets: our bug, and it must never become silent corruption.
+      if (p.offset != all[0].offset) throw Error(Code::internal, "PEs disagree about the place of a symmetric object", rank_, kNoPe, site);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (mine.offset != kNowhere) space_.release(mine.offset);
+    throw;
+  }
+
+  const std::lock_guard lock(mutex_);
+  fresh_from_ = std::max(fresh_from_, end);
+  objects_.emplace(mine.ordinal, Object{mine.offset, bytes, false, false, nullptr});
+  return {mine.ordinal, job_->slot(rank_) + job_->layout().heap_offset() + mine.offset, bytes};
+}
+
+void Heap::grow(std::uint64_t heap_end) {
+  const std::uint64_t need = job_->layout().heap_offset() + heap_end;
+  if (need <= file_bytes_) return;
+  const std::uint64_t next = std::min((need + kGrowStep - 1) / kGrowStep * kGrowStep, job_->layout().window_offset());
+  os::grow_shared_file(file_.get(), next);
+  file_bytes_ = next;
+}
+
+void Heap::release(std::uint64_t id, CallSite site) {
+  Proposal mine;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto object = objects_.find(id);
+    if (object == objects_.end() || object->second.let_go) {
+      mine.fail(Code::not_symmetric, "it holds no symmetric object of this World, or was freed before");
+    } else {
+      mine.offset = object->second.offset;
+      mine.bytes = object->second.bytes;
+    }
+  }
+  Waiting waiting;
+  const std::vector<Proposal> all = agree("free", mine, site, &waiting);
+  for (const Proposal& p : all) {
+    if (p.code != 0) throw_failure("free", all, site);
+  }
+  for (const Proposal& p : all) {
+    if (p.ordinal != all[0].ordinal || p.offset != all[0].offset || p.bytes != all[0].bytes) throw_mismatch("free", all, site);
+  }
+  drop(id);
+  recycle(waiting, site);
+}
+
+void Heap::drop(std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto object = objects_.find(id);
+  if (object->second.let_go) --waiting_;
+  if (object->second.window) {
+    give_back(object->second);
+    if (job_->lead_rank() == rank_) {
+      const std::uint64_t page = os::page_size();
+      const std::uint64_t bytes = (object->second.bytes + page - 1) / page * page;
+      for (int pe = 0; pe < size_; ++pe) job_->unmap_window(pe, object->second.offset, bytes);
+    }
+    windows_.release(object->second.offset);
+  } else {
+    space_.release(object->second.offset);
+  }
+  objects_.erase(object);
+}
+
+Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site) {
+  const std::uint64_t page = os::page_size();
+  Proposal mine;
+  mine.bytes = bytes;
+  mine.alignment = page;
+  os::Fd file;
+  if (bytes == 0 || bytes % page != 0 || reinterpret_cast<std::uintptr_t>(data) % page != 0) {
+    mine.fail(Code::misaligned, fmt::format("{} bytes at {}; address and size must be multiples of the page size, {}, and the size above 0", bytes, data, page));
+  } else {
+    const std::lock_guard lock(mutex_);
+    if (const auto offset = windows_.allocate(bytes, page)) {
+      mine.offset = *offset;
+    } else {
+      mine.fail(Code::out_of_heap, "its window range is full");
+    }
+  }
+  if (mine.code == 0) {
+    try {
+      os::check_private_anonymous(data, bytes);
+      file = os::create_shared_file("isotope-window", bytes);
+      mine.fd = file.get();
+    } catch (const Error& error) {
+      mine.fail(error.code(), error.what());
+    }
+  }
+  const auto undo = [&] {
+    const std::lock_guard lock(mutex_);
+    if (mine.offset != kNowhere) windows_.release(mine.offset);
+  };
+  std::vector<Proposal> all;
+  try {
+    all = agree("register_memory", mine, site, nullptr);
+    for (const Proposal& p : all) {
+      if (p.ordinal != all[0].ordinal || p.bytes != all[0].bytes) throw_mismatch("register_memory", all, site);
+    }
+    for (const Proposal& p : all) {
+      if (p.code != 0) throw_failure("register_memory", all, site);
+    }
+  } catch (...) {
+    undo();
+    throw;
+  }
+  // All can; now do it. The lead of each process maps everybody's window for its siblings.
+  Proposal done = mine;
+  bool moved = false;
+  try {
+    if (job_->lead_rank() == rank_) {
+      for (int pe = 0; pe < size_; ++pe) {
+        const Proposal& p = all[static_cast<std::size_t>(pe)];
+        job_->map_window(pe, mine.offset, bytes, os::open_descriptor_of(p.pid, p.fd).get());
+      }
+    }
+    os::move_to_shared(data, bytes, file.get());
+    moved = true;
+  } catch (const Error& error) {
+    done.fail(error.code(), error.what());
+  }
+  all = agree("register_memory", done, site, nullptr);
+  for (const Proposal& p : all) {
+    if (p.code == 0) continue;
+    Object back{mine.offset, bytes, true, false, moved ? data : nullptr};
+    give_back(back);
+    if (job_->lead_rank() == rank_) {
+      for (int pe = 0; pe < size_; ++pe) job_->unmap_window(pe, mine.offset, bytes);
+    }
+    undo();
+    throw_failure("register_memory", all, site);
+  }
+  const std::lock_guard lock(mutex_);
+  objects_.emplace(done.ordinal, Object{mine.offset, bytes, true, false, data});
+  return {done.ordinal, job_->slot(rank_) + job_->layout().window_offset() + mine.offset, bytes};
+}
+
+void Heap::let_go(std::uint64_t id) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto object = objects_.find(id);
+  if (object == objects_.end() || object->second.let_go) return;
+  object->second.let_go = true;
+  ++waiting_;
+  // The user may free the memory from now on, and the allocator may hand it to anybody: it must be ordinary memory again.
+  give_back(object->second);
+}
+
+void Heap::give_back(Object& object) noexcept {
+  if (object.owner == nullptr) return;
+  try {
+    os::move_to_private(object.owner, object.bytes);
+  } catch (const Error& error) {
+    log_warn(fmt::format("registered memory at {} stays shared: {}", object.owner, error.what()));
+  }
+  object.owner = nullptr;
+}
+
+void Heap::recycle(const Waiting& waiting, CallSite site) {
+  if (waiting.least == 0) return;
+  // Everyone has let go of something: all say of what, in lists of one length, and what all named goes. The rest waits for a later call.
+  std::vector<std::uint64_t> mine;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, object] : objects_) {
+      if (object.let_go && mine.size() < waiting.most) mine.push_back(id);
+    }
+  }
+  mine.resize(waiting.most, 0);
+  const auto bytes = world_->allgather("recycle", std::as_bytes(std::span(mine)), site);
+  std::map<std::uint64_t, int> named;
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t id = 0;
+    std::memcpy(&id, bytes.data() + i, sizeof id);
+    if (id != 0) ++named[id];
+  }
+  for (const auto& [id, count] : named) {
+    if (count == size_) drop(id);
+  }
+}
+
+HeapUse Heap::use() const {
+  const std::lock_guard lock(mutex_);
+  HeapUse use;
+  use.limit = max_bytes_;
+  use.used = space_.used_bytes();
+  use.free = max_bytes_ - std::min(max_bytes_, use.used);
+  use.largest_free = std::min(space_.largest_free(), use.free);
+  use.objects = objects_.size();
+  use.free_ranges = space_.free_ranges();
+  use.waiting_for_peers = waiting_;
+  return use;
+}
+
+std::string Heap::describe(const void* address) const {
+  const int pe = job_->slot_of(address);
+  if (pe == kNoPe) return "no symmetric object";
+  const std::uint64_t at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - job_->slot(pe));
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, object] : objects_) {
+    const std::uint64_t start = (object.window ? job_->layout().window_offset() : job_->layout().heap_offset()) + object.offset;
+    if (at < start || at >= start + object.bytes) continue;
+    return fmt::format("symmetric object {} ({} bytes) + {}", id, object.bytes, at - start);
+  }
+  return fmt::format("offset {} of PE {}'s slot, in no symmetric object", at, pe);
+}
+
+void Heap::throw_mismatch(const char* call, const std::vector<Proposal>& all, CallSite site) const {
+  std::string text = fmt::format("{}: PEs passed different arguments, and nothing was changed:", call);
+  int other = kNoPe;
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    const Proposal& p = all[pe];
+    if (other == kNoPe && (p.bytes != all[0].bytes || p.alignment != all[0].alignment || p.offset != all[0].offset)) other = static_cast<int>(pe);
+    if (pe == 16) text += fmt::format(" ... {} more", all.size() - pe);
+    if (pe >= 16) continue;
+    text += fmt::format("\n  PE {}: {} bytes, alignment {}, heap call {} at {}:{}", pe, p.bytes, p.alignment, p.ordinal, p.file, p.line);
+  }
+  throw Error(Code::mismatch, text, rank_, other, site);
+}
+
+void Heap::throw_failure(const char* call, const std::vector<Proposal>& all, CallSite site) const {
+  const auto failed = std::find_if(all.begin(), all.end(), [](const Proposal& p) { return p.code != 0; });
+  const auto pe = static_cast<int>(failed - all.begin());
+  const auto code = static_cast<Code>(failed->code);
+  std::string text = fmt::format("{} of {} bytes failed on PE {}, so on every PE: {}", call, failed->bytes, pe, failed->message);
+  if (code == Code::out_of_heap) {
+    text += fmt::format("; {} bytes are free of {}, the largest free block has {}. Free something, or raise ISOTOPE_HEAP_MAX (now {})",
+                        failed->free_bytes, failed->max_bytes, failed->largest_free, failed->max_bytes);
+  }
+  throw Error(code, text, rank_, pe, site);
+}
+
+}  // namespace isotope::runtime

@@ -1,0 +1,85 @@
+// The symmetric heap of one PE: agrees with the other PEs on every allocation, and keeps the memory behind it.
+//
+// Every PE runs the same calls on the same HeapSpace, so offsets agree by construction; each call still exchanges what it was asked and what came out,
+// so that a program whose PEs diverge gets the same clear error everywhere, and a PE that cannot go along takes the others back with it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "isotope/host/world.hpp"
+#include "os/fd.hpp"
+#include "runtime/exchange.hpp"
+#include "runtime/heap_space.hpp"
+#include "runtime/process_job.hpp"
+
+namespace isotope::runtime {
+
+class Heap {
+ public:
+  /// `file` is this PE's shared file, `max_bytes` its cap.
+  Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, std::uint64_t max_bytes, bool prefault);
+
+  struct Block {
+    std::uint64_t id = 0;
+    std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  /// Collective. See World::alloc.
+  Block allocate(std::uint64_t bytes, const AllocOptions& options, CallSite site);
+  /// Collective. See World::free.
+  void release(std::uint64_t id, CallSite site);
+  /// Collective. See World::register_memory.
+  Block register_memory(void* data, std::uint64_t bytes, CallSite site);
+
+  /// Not collective, any thread: this PE lets go of the block. A later allocate or release recycles what all have let go of.
+  void let_go(std::uint64_t id) noexcept;
+
+  HeapUse use() const;
+  /// "object 3 + 64 bytes", for messages; "no symmetric object" for any other address.
+  std::string describe(const void* address) const;
+
+ private:
+  struct Object {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    bool window = false;
+    bool let_go = false;
+    void* owner = nullptr;  // where the user has registered memory
+  };
+  static void give_back(Object& object) noexcept;
+  struct Proposal;
+  /// Of how many blocks the PEs have let go.
+  struct Waiting {
+    std::uint64_t least = 0, most = 0;
+  };
+  Block try_allocate(std::uint64_t bytes, const AllocOptions& options, CallSite site, Waiting& waiting);
+  void grow(std::uint64_t heap_end);
+  std::vector<Proposal> agree(const char* call, Proposal& mine, CallSite site, Waiting* waiting);
+  void recycle(const Waiting& waiting, CallSite site);
+  [[noreturn]] void throw_mismatch(const char* call, const std::vector<Proposal>& all, CallSite site) const;
+  [[noreturn]] void throw_failure(const char* call, const std::vector<Proposal>& all, CallSite site) const;
+  void drop(std::uint64_t id);
+
+  ProcessJob* job_;
+  Exchange* world_;
+  os::Fd file_;
+  int rank_;
+  int size_;
+  std::uint64_t max_bytes_;
+  bool prefault_;
+  std::uint64_t file_bytes_ = 0;
+  std::uint64_t fresh_from_ = 0;  // heap memory from here on was never handed out: still zero
+  std::uint64_t ordinal_ = 0;     // collective heap calls so far; the same on every PE
+
+  mutable std::mutex mutex_;      // guards what let_go() and use() touch from other threads
+  HeapSpace space_;
+  HeapSpace windows_;
+  std::map<std::uint64_t, Object> objects_;  // by id
+  std::uint64_t waiting_ = 0;
+};
+
+}  // namespace isotope::runtime

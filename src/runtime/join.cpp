@@ -1,0 +1,171 @@
+// init(): from a bootstrap to a World. Three all-gathers: who is there, where their memory is, and whether everyone could map it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "os/memory.hpp"
+#include "os/process.hpp"
+#include "runtime/log.hpp"
+#include "runtime/world_core.hpp"
+
+namespace isotope::runtime {
+
+namespace {
+
+/// Changes whenever the segment, the cells or the slot layout do: PEs of one job must agree on all of it.
+constexpr std::uint32_t kAbi = 1;
+
+struct Hello {
+  std::uint32_t abi = kAbi;
+  std::int32_t pid = 0;
+  std::uint64_t start_time = 0;
+  std::uint64_t heap_max = 0;
+  std::array<std::byte, 16> host{};
+  char version[16] = ISOTOPE_VERSION;
+};
+
+/// A local success or failure, told to all, so that all throw alike.
+struct Outcome {
+  std::int32_t code = 0;
+  char message[400] = {};
+
+  void fail(const Error& error) {
+    code = static_cast<std::int32_t>(error.code());
+    std::snprintf(message, sizeof message, "%s", error.what());
+  }
+};
+
+struct Whereabouts {
+  Outcome outcome;
+  std::int32_t segment_fd = -1;
+  std::int32_t heap_fd = -1;
+  JobId job{};
+};
+
+template <class T>
+std::vector<T> gather(bootstrap::Bootstrap& bootstrap, const T& mine) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= bootstrap::kMaxAllgatherBytes);
+  const auto bytes = bootstrap.allgather(std::as_bytes(std::span(&mine, 1)));
+  std::vector<T> all(static_cast<std::size_t>(bootstrap.size()));
+  if (bytes.size() != all.size() * sizeof(T)) {
+    throw Error(Code::bootstrap_failed, fmt::format("the {} bootstrap returned {} bytes where {} were due", bootstrap.name(), bytes.size(), all.size() * sizeof(T)), bootstrap.rank());
+  }
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  return all;
+}
+
+void throw_if_any_failed(const std::vector<Outcome>& outcomes, int rank) {
+  for (std::size_t pe = 0; pe < outcomes.size(); ++pe) {
+    if (outcomes[pe].code == 0) continue;
+    throw Error(static_cast<Code>(outcomes[pe].code), fmt::format("init failed on PE {}: {}", pe, outcomes[pe].message), rank, static_cast<int>(pe));
+  }
+}
+
+void check_hellos(const std::vector<Hello>& hellos, int rank) {
+  for (std::size_t pe = 0; pe < hellos.size(); ++pe) {
+    const Hello& hello = hellos[pe];
+    if (hello.abi != hellos[0].abi || std::strncmp(hello.version, hellos[0].version, sizeof hello.version) != 0) {
+      throw Error(Code::refused,
+                  fmt::format("PE 0 runs Isotope {} (abi {}), PE {} runs {} (abi {}); all PEs of a job need the same",
+                              hellos[0].version, hellos[0].abi, pe, std::string(hello.version, strnlen(hello.version, 16)), hello.abi),
+                  rank, static_cast<int>(pe));
+    }
+    if (hello.host != hellos[0].host) {
+      throw Error(Code::not_supported,
+                  fmt::format("PE 0 and PE {} are on different hosts (or in different PID namespaces); this build reaches PEs of one host only", pe),
+                  rank, static_cast<int>(pe));
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<WorldCore> WorldCore::join(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const Knobs& knobs) {
+  std::shared_ptr<WorldCore> core(new WorldCore);
+  core->rank_ = bootstrap->rank();
+  core->size_ = bootstrap->size();
+  core->node_rank_ = core->rank_;  // check_hellos has made sure that there is one host
+  core->node_size_ = core->size_;
+  core->bootstrap_name_ = bootstrap->name();
+  core->bootstrap_ = std::move(bootstrap);
+  core->fork_generation_ = os::fork_generation();
+  core->wait_deadline_ns_ = knobs.wait_deadline_ns;
+  core->exec_limits_ = {.stack_bytes = knobs.stack_bytes, .max_fibers = knobs.max_fibers};
+  core->map_job(knobs);
+  log_debug(fmt::format("PE {} of {} joined through {}", core->rank_, core->size_, core->bootstrap_name_));
+  return core;
+}
+
+void WorldCore::map_job(const Knobs& knobs) {
+  bootstrap::Bootstrap& boot = *bootstrap_;
+  Hello hello;
+  hello.pid = os::process_id();
+  hello.start_time = os::process_start_time(hello.pid);
+  hello.host = os::host_identity();
+  hello.heap_max = knobs.heap_max_bytes == 0 ? os::memory_bytes() : knobs.heap_max_bytes;
+  const std::vector<Hello> hellos = gather(boot, hello);
+  check_hellos(hellos, rank_);
+  std::uint64_t largest = 0;
+  for (const Hello& h : hellos) largest = std::max(largest, h.heap_max);
+  const Layout layout = make_layout(size_, largest);
+
+  // Each PE makes its own file; PE 0 makes the segment too. `made` stays open until everyone has mapped it.
+  Whereabouts mine;
+  std::optional<Segment> made;
+  os::Fd file;
+  try {
+    if (hello.heap_max < kMinHeapBytes) {
+      throw Error(Code::invalid_argument, fmt::format("ISOTOPE_HEAP_MAX is {} bytes; at least {} are needed", hello.heap_max, kMinHeapBytes));
+    }
+    file = os::create_shared_file("isotope-heap", layout.heap_offset());
+    mine.heap_fd = file.get();
+    if (rank_ == 0) {
+      made = Segment::create(size_);
+      mine.segment_fd = made->fd();
+      mine.job = {made->header().job_id[0], made->header().job_id[1]};
+    }
+  } catch (const Error& error) {
+    mine.outcome.fail(error);
+  }
+  const std::vector<Whereabouts> where = gather(boot, mine);
+  std::vector<Outcome> outcomes;
+  for (const Whereabouts& w : where) outcomes.push_back(w.outcome);
+  throw_if_any_failed(outcomes, rank_);
+
+  Outcome mapped;
+  try {
+    std::vector<PeFiles> files;
+    for (std::size_t pe = 0; pe < where.size(); ++pe) files.push_back({hellos[pe].pid, hellos[pe].start_time, where[pe].heap_fd});
+    job_ = ProcessJob::get(where[0].job, [&] {
+      Segment segment = Segment::open(os::open_descriptor_of(hellos[0].pid, where[0].segment_fd), size_);
+      if (segment.header().job_id[0] != where[0].job[0] || segment.header().job_id[1] != where[0].job[1]) {
+        throw Error(Code::refused, "the segment belongs to another job");
+      }
+      return std::make_shared<ProcessJob>(std::move(segment), layout, files, rank_, boot.watch_fd() >= 0);
+    });
+    job_->segment().pe(rank_).state.store(static_cast<std::uint32_t>(PeState::joined), std::memory_order_release);
+  } catch (const Error& error) {
+    mapped.fail(error);
+  }
+  throw_if_any_failed(gather(boot, mapped), rank_);
+
+  control_.abort_word = reinterpret_cast<const std::uint64_t*>(&job_->segment().header().abort_word);
+  control_.wait_deadline_ns = wait_deadline_ns_;
+  control_.pe = rank_;
+  cells_ = std::make_unique<TeamCells>(*job_, rank_);
+  world_team_ = std::make_shared<TeamRecord>();
+  TeamRecord& world = *world_team_;
+  world.state.control = &control_;
+  world.team = TeamAccess::strided(rank_, size_, 0, 1, rank_, static_cast<std::int64_t>(layout.slot_bytes()), &world.state);
+  for (int pe = 0; pe < size_; ++pe) world.members.push_back(pe);
+  world.cell = cells_->cell(0);
+  world.job = job_;
+  world.exchange = std::make_unique<Exchange>(job_->segment(), world.team, world.cell, wait_deadline_ns_);
+  teams_.push_back(world_team_);
+  heap_ = std::make_unique<Heap>(*job_, *world.exchange, std::move(file), rank_, size_, hello.heap_max, knobs.heap_prefault);
+  if (job_->watch() != nullptr) job_->watch()->add(rank_, bootstrap_.get());
+}
+
+}  // namespace isotope::runtime

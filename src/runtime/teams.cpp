@@ -1,0 +1,63 @@
+#include "runtime/teams.hpp"
+
+#include <new>
+
+namespace isotope::runtime {
+
+TeamCell* TeamCells::cell(std::uint32_t id) const {
+  return reinterpret_cast<TeamCell*>(job_->slot(rank_) + static_cast<std::size_t>(id) * kTeamCellBytes);
+}
+
+std::vector<std::uint64_t> TeamCells::free_map() const {
+  std::vector<std::uint64_t> map(kTeamCells / 64, ~0ull);
+  const std::lock_guard lock(mutex_);
+  for (std::uint32_t id = 0; id < members_.size(); ++id) {
+    const bool in_use = members_[id] > 0 && cell(id)->released.load(std::memory_order_acquire) < static_cast<std::uint64_t>(members_[id]);
+    // Cell 0 is the World's.
+    if (in_use || id == 0) map[id / 64] &= ~(1ull << (id % 64));
+  }
+  return map;
+}
+
+void TeamCells::take(std::uint32_t id, int members) {
+  const std::lock_guard lock(mutex_);
+  if (members_.size() <= id) members_.resize(id + 1, 0);
+  members_[id] = members;
+  // Every member of the team that had it before has let go, so nobody else writes here now.
+  new (cell(id)) TeamCell{};
+}
+
+TeamRecord::~TeamRecord() {
+  if (cell == nullptr) return;
+  // Stores, no waiting: each member's cell learns that one more has let go.
+  for (int member = 0; member < team.size(); ++member) team.at(cell, member)->released.fetch_add(1, std::memory_order_acq_rel);
+}
+
+Team TeamAccess::strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes, TeamState* state) {
+  Team team;
+  team.rank_ = rank;
+  team.size_ = size;
+  team.start_ = start;
+  team.pe_stride_ = stride;
+  team.world_rank_ = world_rank;
+  team.slot_bytes_ = slot_bytes;
+  team.state_ = state;
+  return team;
+}
+
+Team TeamAccess::listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes, TeamState* state) {
+  Team team = strided(rank, static_cast<int>(table.size()), table[0], 1, world_rank, slot_bytes, state);
+  team.table_ = table.data();
+  return team;
+}
+
+std::optional<std::pair<int, int>> as_strided(const std::vector<std::int32_t>& members) {
+  if (members.size() < 2) return std::pair{members[0], 1};
+  const int stride = members[1] - members[0];
+  for (std::size_t i = 2; i < members.size(); ++i) {
+    if (members[i] - members[i - 1] != stride) return std::nullopt;
+  }
+  return std::pair{members[0], stride};
+}
+
+}  // namespace isotope::runtime

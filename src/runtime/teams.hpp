@@ -1,0 +1,57 @@
+// Making teams: agreeing on members and on a cell, and giving the cell back when all members have let go.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "isotope/device/team.hpp"
+#include "runtime/exchange.hpp"
+#include "runtime/process_job.hpp"
+
+namespace isotope::runtime {
+
+/// Which cells of this PE are in use. Freed by remote members too, through TeamCell::released.
+class TeamCells {
+ public:
+  TeamCells(ProcessJob& job, int rank) : job_(&job), rank_(rank), members_(1, 0) {}
+
+  TeamCell* cell(std::uint32_t id) const;
+  /// Bit i set: cell i is free on this PE.
+  std::vector<std::uint64_t> free_map() const;
+  /// Clears the cell for a team of `members`. The members do it, then synchronise, before anyone uses it.
+  void take(std::uint32_t id, int members);
+
+ private:
+  ProcessJob* job_;
+  int rank_;
+  mutable std::mutex mutex_;
+  std::vector<int> members_;  // by id; 0: never used or known free
+};
+
+/// Everything behind one OwnedTeam (and behind the World's own team).
+struct TeamRecord {
+  std::uint32_t id = 0;
+  Team team;
+  TeamState state;
+  std::vector<std::int32_t> table;  // world ranks, for teams that are not strided
+  std::vector<std::int32_t> members;  // world ranks, for every team
+  TeamCell* cell = nullptr;
+  std::unique_ptr<Exchange> exchange;
+  std::shared_ptr<ProcessJob> job;  // keeps the cells mapped
+
+  ~TeamRecord();
+};
+
+/// Lets the runtime fill a Team in.
+struct TeamAccess {
+  static Team strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes, TeamState* state);
+  static Team listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes, TeamState* state);
+};
+
+/// Start and stride when `members` is an arithmetic sequence, as strided teams are.
+std::optional<std::pair<int, int>> as_strided(const std::vector<std::int32_t>& members);
+
+}  // namespace isotope::runtime

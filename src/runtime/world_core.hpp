@@ -1,0 +1,102 @@
+// One PE's World, behind the public handle: ties bootstrap, segment, heap, teams and streams together.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bootstrap/bootstrap.hpp"
+#include "exec/exec.hpp"
+#include "isotope/device/control.hpp"
+#include "isotope/host/world.hpp"
+#include "runtime/exchange.hpp"
+#include "runtime/heap.hpp"
+#include "runtime/knobs.hpp"
+#include "runtime/process_job.hpp"
+#include "runtime/teams.hpp"
+
+namespace isotope::runtime {
+
+/// What a split was asked for.
+struct SplitArguments {
+  std::string text;            // the arguments in words: the same on every member of the parent
+  std::string error;           // why they are no good, or empty
+  std::vector<int> members;    // parent ranks of this PE's new team, in order; empty when it is in none
+};
+
+class WorldCore : public std::enable_shared_from_this<WorldCore> {
+ public:
+  /// Collective over the bootstrap's PEs.
+  static std::shared_ptr<WorldCore> join(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const Knobs& knobs);
+  ~WorldCore();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int node_rank() const { return node_rank_; }
+  int node_size() const { return node_size_; }
+  std::string bootstrap_name() const { return bootstrap_name_; }
+  Heap& heap() { return *heap_; }
+  const Segment& segment() const { return job_->segment(); }
+
+  /// Throws Error: not_initialized after leave(), forked in a child process. Every public call begins with it.
+  void check_usable(const char* call) const;
+  /// Whether this is the copy that a fork left in a child process.
+  bool is_forked_copy() const;
+  /// Serialises collective calls of this PE's threads.
+  std::unique_lock<std::mutex> collective(const char* call);
+
+  // teams (world_teams.cpp)
+  Team world_team() const { return world_team_->team; }
+  Team node_team() const { return world_team_->team; }  // one host, until there is an engine past it
+  std::shared_ptr<TeamRecord> split(const char* call, const Team& parent, const SplitArguments& arguments, CallSite site);
+  void barrier(const Team& team, CallSite site);
+
+  // streams and faults (world_streams.cpp)
+  std::shared_ptr<exec::StreamQueue> default_stream();
+  std::shared_ptr<exec::StreamQueue> create_stream();
+  void launch(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue, std::function<void()> body);
+  void synchronize();
+  /// What a synchronize would throw now: a wait that gave up, or the job's end. Null when all is well.
+  std::exception_ptr failure(bool report);
+
+  // the end (world_core.cpp)
+  void abort(Code code, const std::string& message, int peer = Error::kNobody) noexcept;
+  [[noreturn]] void global_exit(int exit_code);
+  /// This PE leaves: streams close, the others are told, and no call works any more. `unwinding`: an exception is the reason.
+  void leave(bool unwinding) noexcept;
+
+ private:
+  WorldCore() = default;
+  void map_job(const Knobs& knobs);
+  TeamRecord& record_of(const Team& team, const char* call);
+  Error fault_error(const FaultRecord& fault) const;
+  /// Clears reported faults and stopped teams once no kernel runs any more.
+  void rearm_if_idle();
+
+  std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
+  std::string bootstrap_name_;
+  int rank_ = 0, size_ = 1, node_rank_ = 0, node_size_ = 1;
+  std::uint64_t fork_generation_ = 0;
+  std::atomic<bool> gone_{false};
+  std::uint64_t wait_deadline_ns_ = 0;
+  exec::ExecLimits exec_limits_;
+
+  std::shared_ptr<ProcessJob> job_;
+  Control control_;
+  std::unique_ptr<TeamCells> cells_;
+  std::shared_ptr<TeamRecord> world_team_;
+  std::unique_ptr<Heap> heap_;
+
+  std::mutex collective_mutex_;
+  std::mutex mutex_;  // guards the three below
+  std::vector<std::weak_ptr<TeamRecord>> teams_;
+  std::vector<std::shared_ptr<exec::StreamQueue>> streams_;  // [0] is the default one
+  bool fault_reported_ = false;
+};
+
+}  // namespace isotope::runtime

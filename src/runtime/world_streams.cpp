@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include "runtime/world_core.hpp"
+
+namespace isotope::runtime {
+
+std::shared_ptr<exec::StreamQueue> WorldCore::default_stream() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!streams_.empty()) return streams_.front();
+  }
+  return create_stream();
+}
+
+std::shared_ptr<exec::StreamQueue> WorldCore::create_stream() {
+  auto queue = exec::StreamQueue::create(exec_limits_, [this] { return failure(true); });
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(queue);
+  return queue;
+}
+
+void WorldCore::launch(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue, std::function<void()> body) {
+  rearm_if_idle();
+  queue->launch({config.grid, config.block, config.shared_bytes}, std::move(body));
+}
+
+void WorldCore::synchronize() {
+  std::vector<std::shared_ptr<exec::StreamQueue>> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    streams = streams_;
+  }
+  std::exception_ptr first;
+  for (const auto& stream : streams) {
+    try {
+      stream->synchronize();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  // With no stream at all the job may have ended nevertheless.
+  if (!first) first = failure(true);
+  rearm_if_idle();
+  if (first) std::rethrow_exception(first);
+}
+
+std::exception_ptr WorldCore::failure(bool report) {
+  const auto notice = job_->segment().aborted();
+  const std::lock_guard lock(mutex_);
+  const bool fault = load(&control_.fault.state, Order::acquire) == 2;
+  if (fault && !fault_reported_) {
+    if (report) fault_reported_ = true;
+    return std::make_exception_ptr(fault_error(control_.fault));
+  }
+  if (notice) return std::make_exception_ptr(error_from(*notice, rank_));
+  return nullptr;
+}
+
+Error WorldCore::fault_error(const FaultRecord& fault) const {
+  static constexpr const char* kCmp[] = {"==", "!=", ">", ">=", "<", "<="};
+  const std::string where = fmt::format("{} at {}:{} on PE {}: waited {:.3g} s for {} {} {}, found {}", fault.call, fault.site.file, fault.site.line, rank_,
+                                        static_cast<double>(fault.waited_ns) * 1e-9, heap_->describe(fault.address), kCmp[fault.cmp], fault.expected, fault.found);
+  if (fault.aborted != 0) {
+    if (const auto notice = job_->segment().aborted()) {
+      return Error(notice->code, fmt::format("{}; {} gave up", notice->message, where), rank_, notice->peer, fault.site);
+    }
+  }
+  const std::string from = fault.from == kNoPe ? std::string() : fmt::format("; it was to come from PE {}", fault.from);
+  return Error(Code::timeout, fmt::format("{}{}. The deadline is ISOTOPE_WAIT_DEADLINE ({:.3g} s)", where, from, static_cast<double>(control_.wait_deadline_ns) * 1e-9),
+               rank_, fault.from, fault.site);
+}
+
+void WorldCore::rearm_if_idle() {
+  const std::lock_guard lock(mutex_);
+  if (!fault_reported_) return;
+  for (const auto& stream : streams_) {
+    if (!stream->idle()) return;
+  }
+  for (const auto& weak : teams_) {
+    if (const auto record = weak.lock()) store(&record->state.stopped, 0u, Order::release);
+  }
+  fault_reported_ = false;
+  store(&control_.fault.state, 0u, Order::release);
+}
+
+}  // namespace isotope::runtime

@@ -1,0 +1,147 @@
+// Kernels over several PEs: puts, signals and waits between kernels of different PEs, on streams, with PEs out of step.
+#include <chrono>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "support/job_shape.hpp"
+
+namespace isotope {
+namespace {
+
+class LaunchTest : public testing::JobTest {};
+ISOTOPE_ALL_SHAPES(LaunchTest);
+
+// Each round every PE sends a block that depends on sender, round and place to its right neighbour. Two slots, with an acknowledgement.
+ISOTOPE_KERNEL void shift(Team team, Span<std::uint32_t> inbox, Span<std::uint32_t> outbox, Epoch arrived, Epoch taken, Span<std::uint64_t> errors) {
+  auto block = this_block();
+  const int right = (team.rank() + 1) % team.size(), left = (team.rank() + team.size() - 1) % team.size();
+  const std::uint64_t round = arrived.next(block);
+  const auto pattern = [&](int pe, std::size_t i) { return static_cast<std::uint32_t>(round * 1000003 + static_cast<std::uint64_t>(pe) * 7919 + i); };
+  for (std::size_t i = block.thread_rank(); i < outbox.size(); i += block.size()) outbox[i] = pattern(team.rank(), i);
+  block.sync();
+  // The neighbour has read what I sent a round ago.
+  if (!wait_until(block, team, taken.signal(), Cmp::ge, round - 1, Order::acquire, right)) return;
+  put_signal(block, team, inbox, outbox, arrived.signal(), 1, SignalOp::add, right);
+  if (!wait_until(block, team, arrived.signal(), Cmp::ge, round, Order::acquire, left)) return;
+  std::uint64_t wrong = 0;
+  for (std::size_t i = block.thread_rank(); i < inbox.size(); i += block.size()) wrong += inbox[i] != pattern(left, i);
+  fetch_add(&errors[0], wrong);
+  signal(block, team, taken.signal(), 1, SignalOp::add, left);
+}
+
+TEST_P(LaunchTest, RoundsOfPutsWithSkewedPes) {
+  run([](World& world) {
+    for (const std::uint32_t threads : {1u, 32u, 48u, 128u}) {
+      for (const std::size_t n : {1u, 7u, 1000u, 20000u}) {
+        auto inbox = world.alloc<std::uint32_t>(n), outbox = world.alloc<std::uint32_t>(n);
+        std::fill(inbox.begin(), inbox.end(), 0xdeadbeef);
+        auto errors = world.alloc_zeroed<std::uint64_t>(1);
+        auto arrived = world.alloc_epoch(), taken = world.alloc_epoch();
+        std::minstd_rand random(static_cast<unsigned>(world.rank() * 17 + 3));
+        world.barrier();
+        for (int round = 0; round < 10; ++round) {
+          if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+          world.launch<shift>({.grid = 1, .block = threads}, world.team(), inbox.span(), outbox.span(), arrived.get(), taken.get(), errors.span());
+          if (random() % 4 == 0) world.synchronize();
+        }
+        world.synchronize();
+        EXPECT_EQ(errors[0], 0u) << threads << " threads, " << n << " elements";
+        EXPECT_EQ(arrived.get().signal()->value, 10u);
+        world.barrier();
+      }
+    }
+  });
+}
+
+// Every block talks to the block with its index on the next PE; all blocks of a launch are resident, whatever their order.
+ISOTOPE_KERNEL void block_ring(Team team, Span<Signal> flags, Span<std::uint64_t> tokens) {
+  auto block = this_block();
+  const std::size_t b = block.rank();
+  const int right = (team.rank() + 1) % team.size();
+  if (team.rank() != 0 && !wait_until(block, team, &flags[b], Cmp::ge, 1)) return;
+  const std::uint64_t token = team.rank() == 0 ? 5000 + b : tokens[b];
+  if (block.is_leader()) *team.at(&tokens[b], right) = token + 1;
+  signal(block, team, &flags[b], 1, SignalOp::add, right);
+  if (team.rank() == 0) (void)wait_until(block, team, &flags[b], Cmp::ge, 1);
+}
+
+TEST_P(LaunchTest, ManyBlocksWaitForOtherPes) {
+  run([](World& world) {
+    auto flags = world.alloc_zeroed<Signal>(64);
+    auto tokens = world.alloc_zeroed<std::uint64_t>(64);
+    world.launch<block_ring>({.grid = 64, .block = 32}, world.team(), flags.span(), tokens.span());
+    world.synchronize();
+    if (world.rank() == 0) {
+      for (std::size_t b = 0; b < 64; ++b) EXPECT_EQ(tokens[b], 5000 + b + static_cast<std::uint64_t>(world.size()));
+    }
+    world.barrier();
+  });
+}
+
+ISOTOPE_KERNEL void send_one(Team team, Epoch e, int to) { signal(this_block(), team, e.signal(), 1, SignalOp::add, to); }
+ISOTOPE_KERNEL void await_one(Team team, Epoch e) { (void)wait_until(this_block(), team, e.signal(), Cmp::ge, e.next(this_block())); }
+
+// Two streams of one PE wait for each other; work starts without a synchronize.
+TEST_P(LaunchTest, StreamsRunBesideEachOther) {
+  run([](World& world) {
+    Stream a = world.create_stream(), b = world.create_stream();
+    auto ping = world.alloc_epoch(), pong = world.alloc_epoch();
+    for (int round = 0; round < 5; ++round) {
+      world.launch<await_one>({.stream = a}, world.team(), ping.get());
+      world.launch<send_one>({.stream = a}, world.team(), pong.get(), world.rank());
+      world.launch<send_one>({.stream = b}, world.team(), ping.get(), world.rank());
+      world.launch<await_one>({.stream = b}, world.team(), pong.get());
+    }
+    a.synchronize();
+    b.synchronize();
+    world.launch<send_one>({.stream = a}, world.team(), ping.get(), world.rank());
+    const auto start = std::chrono::steady_clock::now();
+    while (!test(ping.get().signal(), Cmp::ge, 6) && std::chrono::steady_clock::now() - start < std::chrono::seconds(10)) std::this_thread::yield();
+    EXPECT_TRUE(test(ping.get().signal(), Cmp::ge, 6)) << "work never started by itself";
+    world.synchronize();
+    world.barrier();
+  });
+}
+
+ISOTOPE_KERNEL void throws(int pe, int who) {
+  if (pe == who) throw std::runtime_error("a kernel's own complaint");
+}
+
+TEST_P(LaunchTest, AnExceptionInAKernelComesOutOfSynchronize) {
+  run([](World& world) {
+    world.launch<throws>({.grid = 2, .block = 4}, world.rank(), world.rank());
+    try {
+      world.synchronize();
+      FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kernel_failed);
+      EXPECT_NE(std::string(error.what()).find("a kernel's own complaint"), std::string::npos) << error.what();
+    }
+    world.launch<throws>({}, world.rank(), -1);
+    EXPECT_NO_THROW(world.synchronize()) << "the next launch is not harmed";
+    world.barrier();
+  });
+}
+
+TEST_P(LaunchTest, BadShapesAreRefusedAtTheLaunch) {
+  run([](World& world) {
+    const auto code_of = [&](const LaunchConfig& config) {
+      try {
+        world.launch<throws>(config, 0, -1);
+      } catch (const Error& error) {
+        return error.code();
+      }
+      return Code::ok;
+    };
+    EXPECT_EQ(code_of({.grid = 0}), Code::invalid_argument);
+    EXPECT_EQ(code_of({.block = 1025}), Code::invalid_argument);
+    EXPECT_EQ(code_of({.grid = 1000, .block = 1024}), Code::invalid_argument);
+    EXPECT_EQ(code_of({.shared_bytes = 1u << 30}), Code::invalid_argument);
+    EXPECT_EQ(code_of({.grid = {2, 2, 2}, .block = {4, 4, 2}}), Code::ok);
+    world.synchronize();
+  });
+}
+
+}  // namespace
+}  // namespace isotope
