@@ -1,0 +1,109 @@
+// `isotope bench`: measures Isotope, what the machine can do at best, and other libraries that are installed, in turns.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "bench/harness/driver.hpp"
+#include "bench/harness/output_file.hpp"
+#include "bench/harness/report.hpp"
+#include "cli/command.hpp"
+#include "isotope/base/error.hpp"
+#include "isotope/host/info.hpp"
+#include "isotope/host/job.hpp"
+
+namespace isotope::cli {
+namespace {
+
+constexpr long kMostRepeats = 100'000;
+
+class Bench : public Command {
+ public:
+  std::string name() const override { return "bench"; }
+  std::string summary() const override { return "measure Isotope, the machine's limit and installed peers"; }
+  std::string usage() const override { return "[options] NAME... | all"; }
+
+  std::string examples() const override {
+    return "  isotope bench --list                          what can be measured\n"
+           "  isotope bench launch                          an empty kernel, on one PE\n"
+           "  isotope bench alloc --pes 8 --threads         eight PEs as threads of one process\n"
+           "  isotope bench all --json result.json          everything, also written as JSON\n"
+           "  isotope bench startup --quick                 does it work? The numbers mean little\n"
+           "\nEach row shows ours, a peer (another way to do the same) and the limit (the least that the machine must do for it).\n"
+           "They take turns, so what disturbs the machine disturbs all alike; each number is the median of its turns. A ratio\n"
+           "above 1 means that ours is better. Peers are optional: with Open MPI installed when Isotope was configured,\n"
+           "`alloc` and `startup` compare with it.\n";
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("NAME", names_, "what to measure; `all` for everything")->type_name("");
+    app.add_option("-n,--pes", pes_, fmt::format("how many PEs, 1 to {} (each benchmark has its own default)", kMaxPes))
+        ->type_name("N");
+    app.add_flag("--threads", threads_, "PEs are threads of one process");
+    app.add_option("--json", json_, "write the result here too; - prints it instead of the table")->type_name("FILE");
+    app.add_option("--repeats", repeats_, "how many turns each contestant has (each benchmark has its own default)")->type_name("K");
+    app.add_flag("--quick", quick_, "few and short turns");
+    app.add_flag("--list", list_, "list the benchmarks");
+  }
+
+  int execute(const std::vector<std::string>&) override {
+    if (list_) return print_list();
+    bench::Options options{.threads = threads_, .quick = quick_};
+    if (!pes_.empty()) options.pes = static_cast<int>(read_count("--pes", pes_, 1, kMaxPes));
+    if (!repeats_.empty()) options.repeats = static_cast<int>(read_count("--repeats", repeats_, 1, kMostRepeats));
+    const auto topics = chosen();
+    if (const auto problem = knob_problem()) throw Error(Code::invalid_argument, *problem);
+    std::optional<bench::OutputFile> file;
+    if (!json_.empty() && json_ != "-") file.emplace(json_);
+    if (const std::string warning = bench::build_warning(); !warning.empty()) {
+      fmt::print(stderr, "isotope bench: warning: {}\n", warning);
+    }
+
+    std::vector<bench::Row> all;
+    for (const auto& topic : topics) {
+      const std::vector<bench::Row> rows = bench::Driver(*topic, options).run();
+      if (json_ != "-") {
+        fmt::print("{}{}", all.empty() ? "" : "\n", bench::table(rows, use_color(1)));
+        std::fflush(stdout);
+      }
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    const std::string text = json_.empty() ? "" : bench::document(all).dump(2) + "\n";
+    if (file) file->write(text);
+    if (json_ == "-") fmt::print("{}", text);
+    return 0;
+  }
+
+ private:
+  std::vector<std::unique_ptr<bench::Topic>> chosen() const {
+    std::vector<std::string> known;
+    for (const auto& topic : bench::topics()) known.push_back(topic->name());
+    if (names_.empty()) {
+      throw Error(Code::invalid_argument, fmt::format("no benchmark named; expected {} or all", fmt::join(known, ", ")));
+    }
+    std::vector<std::unique_ptr<bench::Topic>> result;
+    for (const std::string& name : names_) {
+      if (name == "all") return bench::topics();
+      result.push_back(bench::find_topic(name));
+    }
+    return result;
+  }
+
+  static int print_list() {
+    for (const auto& topic : bench::topics()) {
+      fmt::print("{:<8}  {} (PEs: {})\n", topic->name(), topic->summary(), fmt::join(topic->default_pes(), ", "));
+      for (const bench::ForeignPeer& peer : topic->foreign_peers()) {
+        fmt::print("{:<8}  peer {}: {}\n", "", peer.name, bench::available(peer) ? "found" : "not found");
+      }
+    }
+    return 0;
+  }
+
+  std::vector<std::string> names_;
+  std::string pes_, json_, repeats_;
+  bool threads_ = false, quick_ = false, list_ = false;
+};
+
+const Registration registration{3, [] { return std::unique_ptr<Command>(new Bench); }};
+
+}  // namespace
+}  // namespace isotope::cli

@@ -1,0 +1,143 @@
+// `isotope bench` from outside: what it writes, and what it refuses. Nothing here looks at how fast anything is.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/command.hpp"
+
+namespace isotope::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using std::chrono::seconds;
+
+constexpr seconds kLimit{110};
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+
+/// Without PATH, so without peers that this machine may have.
+Outcome bench(std::vector<std::string> arguments) {
+  std::vector<std::string> argv = {isotope_binary(), "bench"};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  Command command(argv, {{"PATH", "/nonexistent"}});
+  const int status = command.wait(kLimit);
+  return {status, command.out(), command.err()};
+}
+
+void expect_refused(const Outcome& outcome, const std::vector<std::string>& words) {
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  for (const std::string& word : words) EXPECT_NE(outcome.err.find(word), std::string::npos) << word << " in: " << outcome.err;
+}
+
+std::vector<std::string> keys_of(const Json& json) {
+  std::vector<std::string> keys;
+  for (const auto& item : json.items()) keys.push_back(item.key());
+  return keys;
+}
+
+class BenchCli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("isotope_bench_cli_" + fs::read_symlink("/proc/self").string());
+    fs::create_directory(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+};
+
+TEST_F(BenchCli, WritesTheWholeSchema) {
+  const fs::path path = folder_ / "r.json";
+  const Outcome outcome = bench({"all", "--quick", "--repeats", "2", "--pes", "2", "--json", path.string()});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("launch_sync_1x1"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find('\033'), std::string::npos) << "colour in a file";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "a temporary file is left";
+
+  const Json json = Json::parse(std::ifstream(path));
+  EXPECT_EQ(keys_of(json), (std::vector<std::string>{"schema", "machine", "versions", "rows"}));
+  EXPECT_EQ(json.at("schema"), "isotope-bench-1");
+  EXPECT_TRUE(json.at("machine").at("cpu_model").is_string());
+  EXPECT_GT(json.at("machine").at("cores").get<int>(), 0);
+  EXPECT_GT(json.at("machine").at("memory_bytes").get<std::uint64_t>(), 0u);
+  EXPECT_TRUE(json.at("machine").at("kernel").is_string());
+  EXPECT_TRUE(json.at("versions").at("isotope").is_string());
+  EXPECT_TRUE(json.at("versions").at("compiler").is_string());
+  EXPECT_TRUE(json.at("versions").at("flags").is_string());
+  EXPECT_TRUE(json.at("versions").at("open_mpi").is_null());
+
+  int launches = 0, allocs = 0, starts = 0;
+  for (const Json& row : json.at("rows")) {
+    EXPECT_EQ(keys_of(row), (std::vector<std::string>{"name", "platform", "pes", "pes_as", "bytes", "blocks", "algo", "dtype", "op",
+                                                      "ours", "limit", "limit_name", "peer", "peer_name", "unit", "ratio", "limit_ratio"}));
+    const std::string name = row.at("name").get<std::string>();
+    EXPECT_EQ(row.at("platform"), "cpu");
+    EXPECT_EQ(row.at("pes"), 2) << name;
+    EXPECT_GT(row.at("ours").get<double>(), 0) << name;
+    EXPECT_GT(row.at("limit").get<double>(), 0) << name;
+    EXPECT_TRUE(row.at("limit_name").is_string()) << name;
+    EXPECT_GT(row.at("limit_ratio").get<double>(), 0) << name;
+    for (const char* key : {"algo", "dtype", "op"}) EXPECT_TRUE(row.at(key).is_null()) << name << " " << key;
+    const bool launch = name.rfind("launch", 0) == 0;
+    for (const char* key : {"peer", "peer_name", "ratio"}) EXPECT_EQ(row.at(key).is_null(), !launch) << name << " " << key;
+    EXPECT_EQ(row.at("blocks").is_null(), !launch) << name;
+    EXPECT_EQ(row.at("bytes").is_null(), name != "alloc") << name;
+    EXPECT_EQ(row.at("unit"), name == "startup" ? "ms" : "us");
+    launches += launch;
+    allocs += name == "alloc";
+    starts += name == "startup";
+  }
+  EXPECT_EQ(launches, 5);
+  EXPECT_EQ(allocs, 2);
+  EXPECT_EQ(starts, 2);  // as processes and as threads
+}
+
+TEST_F(BenchCli, PesAsThreadsAndJsonOnStandardOutput) {
+  const Outcome outcome = bench({"alloc", "startup", "--threads", "--quick", "--repeats", "1", "-n", "3", "--json", "-"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  ASSERT_EQ(json.at("rows").size(), 3u);
+  for (const Json& row : json.at("rows")) {
+    EXPECT_EQ(row.at("pes_as"), "threads");
+    EXPECT_EQ(row.at("pes"), 3);
+  }
+}
+
+TEST_F(BenchCli, ListsAndHelps) {
+  const Outcome list = bench({"--list"});
+  EXPECT_EQ(list.status, 0);
+  for (const char* name : {"launch", "alloc", "startup"}) EXPECT_NE(list.out.find(name), std::string::npos) << list.out;
+  const Outcome help = bench({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* word : {"--pes", "--json", "--threads", "--repeats", "--quick", "--list", "Examples:"}) {
+    EXPECT_NE(help.out.find(word), std::string::npos) << help.out;
+  }
+}
+
+TEST_F(BenchCli, RefusesWhatMakesNoSense) {
+  expect_refused(bench({"lanch"}), {"'lanch'", "did you mean launch?"});
+  expect_refused(bench({"zzzzzz"}), {"'zzzzzz'", "launch, alloc, startup"});
+  expect_refused(bench({}), {"no benchmark named", "launch"});
+  expect_refused(bench({"launch", "--pes", "0"}), {"--pes", "'0'", "1 to"});
+  expect_refused(bench({"launch", "--pes", "many"}), {"--pes", "'many'"});
+  expect_refused(bench({"launch", "--repeats", "-1"}), {"--repeats", "'-1'"});
+  expect_refused(bench({"launch", "--qick"}), {"--qick", "--quick"});
+}
+
+TEST_F(BenchCli, RefusesAFileItCannotWriteBeforeMeasuring) {
+  expect_refused(bench({"launch", "--json", (folder_ / "absent" / "r.json").string()}), {"--json", "absent"});
+  expect_refused(bench({"launch", "--json", folder_.string()}), {"--json", "folder"});
+  expect_refused(bench({"launch", "--json", "/proc/r.json"}), {"--json", "/proc/r.json", "cannot be written"});
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace isotope::testing
