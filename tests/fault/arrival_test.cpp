@@ -1,0 +1,99 @@
+// A peer never arrives: init() gives up at its deadline, on every PE that came, and lists who did not. Row 7 of the matrix.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "support/fault_job.hpp"
+
+namespace isotope {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Command;
+using testing::FaultJob;
+using testing::has_number;
+using testing::isotope_binary;
+using testing::kEndBound;
+using testing::no_process_left;
+using testing::PesAs;
+using testing::Seat;
+using testing::test_program;
+
+constexpr auto kDeadline = 1s;
+constexpr auto kEarliest = 900ms, kLatest = 1100ms;
+
+struct ArrivalCase {
+  int pes;
+  std::vector<int> missing;
+};
+
+class Arrival : public ::testing::TestWithParam<ArrivalCase> {};
+INSTANTIATE_TEST_SUITE_P(All, Arrival,
+                         ::testing::Values(ArrivalCase{2, {1}}, ArrivalCase{2, {0}}, ArrivalCase{3, {2}}, ArrivalCase{5, {0, 4}},
+                                           ArrivalCase{8, {3}}, ArrivalCase{8, {0, 1, 2, 4, 5, 6, 7}}),
+                         [](const ::testing::TestParamInfo<ArrivalCase>& info) {
+                           std::string name = std::to_string(info.param.pes) + "Without";
+                           for (int rank : info.param.missing) name += "_" + std::to_string(rank);
+                           return name;
+                         });
+
+// A list of ranks may be written 0,1,2 or 0-2: the ends of each run are always there.
+void expect_lists(const std::string& message, const std::vector<int>& missing) {
+  const auto holds = [&](int rank) { return std::find(missing.begin(), missing.end(), rank) != missing.end(); };
+  for (int rank : missing) {
+    if (holds(rank - 1) && holds(rank + 1)) continue;
+    EXPECT_TRUE(has_number(message, static_cast<std::uint64_t>(rank))) << rank << " is not in: " << message;
+  }
+}
+
+TEST_P(Arrival, OfSomeNeverHappens) {
+  FaultJob job({GetParam().pes, PesAs::processes}, {.bootstrap_deadline = kDeadline});
+  for (int rank : GetParam().missing) job.leave_out(rank);
+  const std::uint64_t began = testing::now_ns();
+  job.run([](World&, Seat&) { ADD_FAILURE() << "init() returned without all PEs"; });
+  int came = 0;
+  for (int rank = 0; rank < job.pes(); ++rank) {
+    if (std::find(GetParam().missing.begin(), GetParam().missing.end(), rank) != GetParam().missing.end()) continue;
+    ++came;
+    const Seat& seat = job.seat(rank);
+    ASSERT_TRUE(seat.threw) << "PE " << rank;
+    EXPECT_EQ(seat.code, Code::timeout) << seat.message;
+    EXPECT_EQ(seat.error_pe, rank) << seat.message;
+    expect_lists(seat.message, GetParam().missing);
+    EXPECT_NE(std::string(seat.message).find("ISOTOPE_BOOTSTRAP_DEADLINE"), std::string::npos)
+        << "what to do is missing: " << seat.message;
+    EXPECT_TRUE(job.ended_between(rank, began, kEarliest, kLatest));
+  }
+  EXPECT_EQ(came + static_cast<int>(GetParam().missing.size()), job.pes());
+  EXPECT_TRUE(no_process_left());
+}
+
+// Alive, but busy with something else.
+class ArrivalUnderTheLauncher : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(All, ArrivalUnderTheLauncher, ::testing::Values(2, 3, 5, 8), ::testing::PrintToStringParamName());
+
+TEST_P(ArrivalUnderTheLauncher, NeverHappens) {
+  const int pes = GetParam(), late = pes / 2;
+  const std::uint64_t began = testing::now_ns();
+  Command run({isotope_binary(), "run", "-n", std::to_string(pes), test_program("fault_pe"), std::to_string(late), "never_init", "barrier"},
+              {{"ISOTOPE_BOOTSTRAP_DEADLINE", "1s"}});
+  EXPECT_EQ(run.wait(), 1) << run.err();
+  const auto took = std::chrono::nanoseconds(run.ended_ns() - began);
+  EXPECT_GE(took, kEarliest) << run.err();
+  EXPECT_LE(took, (kDeadline + kEndBound) * testing::kSlow) << run.err();
+  EXPECT_NE(run.err().find("PE " + std::to_string(late)), std::string::npos) << run.err();
+  EXPECT_NE(run.err().find("ISOTOPE_BOOTSTRAP_DEADLINE"), std::string::npos) << run.err();
+  EXPECT_EQ(testing::count_of(run.out(), "ready"), 1) << "only the late one prints it";
+  EXPECT_TRUE(no_process_left(1s));
+}
+
+// Late, but in time: no fault at all.
+TEST(Arrival, InTimeIsFine) {
+  FaultJob job({3, PesAs::processes}, {.bootstrap_deadline = 10s});
+  job.run([](World& world, Seat&) { world.barrier(); });
+  for (int pe = 0; pe < 3; ++pe) EXPECT_TRUE(job.returned(pe));
+}
+
+}  // namespace
+}  // namespace isotope

@@ -1,0 +1,203 @@
+// A signal never arrives: the wait ends at its deadline, in release builds, the error says everything, and the World goes on. Rows 23
+// and 25 of the matrix.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "support/fault_job.hpp"
+
+namespace isotope {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FaultJob;
+using testing::has_number;
+using testing::Seat;
+
+constexpr std::chrono::nanoseconds kDeadline = 500ms;
+constexpr std::chrono::nanoseconds kEarliest = 450ms, kLatest = 600ms;
+constexpr std::uint64_t kExpected = 471108, kFound = 230815;
+
+class SignalDeadline : public ::testing::TestWithParam<testing::FaultShape> {};
+INSTANTIATE_TEST_SUITE_P(All, SignalDeadline, ::testing::ValuesIn(testing::all_shapes()), testing::fault_shape_name);
+
+constexpr int kWaitLine = __LINE__ + 2;
+ISOTOPE_KERNEL void wait_from(Team team, Signal* flag, int from) {
+  wait_until(this_block(), team, flag, Cmp::ge, kExpected, Order::acquire, from);
+}
+
+// Sends its rank to the right, and adds one when the left one's has come.
+ISOTOPE_KERNEL void ring(Team team, Span<int> out, Span<const int> in, Epoch arrived) {
+  auto block = this_block();
+  const std::uint64_t round = arrived.next(block);
+  put_signal(block, team, out, in, arrived.signal(), 1, SignalOp::add, (team.rank() + 1) % team.size());
+  if (wait_until(block, team, arrived.signal(), Cmp::ge, round) && block.is_leader()) ++out[0];
+}
+
+void expect_ring_works(World& world) {
+  auto in = world.alloc<int>(64), out = world.alloc<int>(64);
+  auto arrived = world.alloc_epoch();
+  for (int& x : in) x = world.rank();
+  world.barrier();
+  for (int round = 0; round < 3; ++round) {
+    world.launch<ring>({.block = 8}, world.team(), out.span(), in.span(), arrived.get());
+    EXPECT_NO_THROW(world.synchronize());
+    EXPECT_EQ(out[0], (world.rank() + world.size() - 1) % world.size() + 1);
+    world.barrier();
+  }
+}
+
+void expect_report(const Seat& seat, int pe, int from) {
+  ASSERT_TRUE(seat.threw) << "PE " << pe;
+  const std::string message = seat.message;
+  EXPECT_EQ(seat.code, Code::timeout) << message;
+  EXPECT_EQ(seat.error_pe, pe) << message;
+  EXPECT_EQ(seat.peer, from) << message;
+  EXPECT_EQ(seat.line, kWaitLine) << message;
+  EXPECT_NE(std::string(seat.file).find("signal_deadline_test.cpp"), std::string::npos) << seat.file;
+  EXPECT_NE(message.find("signal_deadline_test.cpp:" + std::to_string(kWaitLine)), std::string::npos) << message;
+  EXPECT_NE(message.find("wait_until"), std::string::npos) << message;
+  EXPECT_TRUE(has_number(message, kExpected)) << message;
+  EXPECT_TRUE(has_number(message, kFound)) << message;
+  EXPECT_NE(message.find("ISOTOPE_WAIT_DEADLINE"), std::string::npos) << "what to do is missing: " << message;
+  if (from != kNoPe) {
+    EXPECT_NE(message.find("PE " + std::to_string(from)), std::string::npos) << message;
+  }
+}
+
+// The object is told by where it was allocated, and the place in it; or by its address.
+void expect_names_object(const std::string& message, int alloc_line, std::uint64_t address) {
+  char hex[32];
+  std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(address));
+  const bool by_place = message.find("signal_deadline_test.cpp:" + std::to_string(alloc_line)) != std::string::npos;
+  EXPECT_TRUE(by_place || message.find(hex) != std::string::npos) << "the object " << hex << " is not in: " << message;
+}
+
+TEST_P(SignalDeadline, EndsTheWaitAndTellsAll) {
+  FaultJob job(GetParam(), {.wait_deadline = kDeadline});
+  int alloc_line = 0;
+  job.run([&](World& world, Seat& seat) {
+    alloc_line = __LINE__ + 1;
+    auto flags = world.alloc_zeroed<Signal>(9);
+    flags[5].value = kFound;
+    seat.words[1] = reinterpret_cast<std::uint64_t>(&flags[5]);
+    seat.words[2] = static_cast<std::uint64_t>(alloc_line);
+    world.barrier();
+    const int from = (world.rank() + 1) % world.size();
+    seat.words[0] = testing::now_ns();
+    world.launch<wait_from>({.block = 4}, world.team(), &flags[5], from);
+    seat.attempt([&] { world.synchronize(); });
+    job.meet(0);
+    EXPECT_EQ(world.status().code, Code::ok) << "it was reported: " << world.status().message;
+    expect_ring_works(world);
+  });
+  for (int pe = 0; pe < job.pes(); ++pe) {
+    expect_report(job.seat(pe), pe, (pe + 1) % job.pes());
+    expect_names_object(job.seat(pe).message, static_cast<int>(job.seat(pe).words[2]), job.seat(pe).words[1]);
+    EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], kEarliest, kLatest));
+  }
+}
+
+// One PE's wait fails; the others have nothing to do with it, and never hear of it.
+TEST_P(SignalDeadline, OfOnePeShowsInItsStatusAlone) {
+  FaultJob job(GetParam(), {.wait_deadline = kDeadline});
+  job.run([&](World& world, Seat& seat) {
+    auto flag = world.alloc_zeroed<Signal>(1);
+    flag[0].value = kFound;
+    world.barrier();
+    seat.words[0] = testing::now_ns();
+    if (world.rank() == 0) {
+      world.launch<wait_from>({}, world.team(), flag.data(), kNoPe);
+      Status status;
+      while ((status = world.status()).code == Code::ok) ::usleep(200);
+      EXPECT_EQ(status.code, Code::timeout) << status.message;
+      seat.attempt([&] { world.synchronize(); });
+      EXPECT_EQ(status.message, seat.message) << "status() and synchronize() tell different stories";
+      EXPECT_EQ(status.peer, seat.peer);
+    }
+    job.meet(0);
+    EXPECT_EQ(world.status().code, Code::ok) << world.status().message;
+    EXPECT_NO_THROW(world.synchronize()) << "a failure is thrown once";
+    expect_ring_works(world);
+  });
+  expect_report(job.seat(0), 0, kNoPe);
+  EXPECT_TRUE(job.ended_between(0, job.seat(0).words[0], kEarliest, kLatest));
+  for (int pe = 1; pe < job.pes(); ++pe) EXPECT_TRUE(job.returned(pe));
+}
+
+// Ignores that its wait gave up, and goes on as if the data had come.
+ISOTOPE_KERNEL void careless(Team team, Signal* flag, Span<int> canary, Span<const int> garbage, Signal* gone_on, int to) {
+  auto block = this_block();
+  wait_until(block, team, flag, Cmp::ge, 1);
+  put(block, team, canary, garbage, to);
+  put_signal(block, team, canary, garbage, gone_on, 1, SignalOp::add, to);
+  signal(block, team, gone_on, 1, SignalOp::add, to);
+  signal(this_thread(), team, gone_on, 77, SignalOp::set, to);
+  wait_until(block, team, flag, Cmp::ge, 2);  // a second wait returns at once: see the time
+}
+
+TEST_P(SignalDeadline, LetsNothingOutAfterwards) {
+  FaultJob job(GetParam(), {.wait_deadline = kDeadline});
+  job.run([&](World& world, Seat& seat) {
+    auto flag = world.alloc_zeroed<Signal>(1);
+    auto gone_on = world.alloc_zeroed<Signal>(1);
+    auto canary = world.alloc_zeroed<int>(512);
+    auto garbage = world.alloc<int>(512);
+    for (int& x : garbage) x = -1;
+    const int to = (world.rank() + 1) % world.size();
+    world.barrier();
+    seat.words[0] = testing::now_ns();
+    world.launch<careless>({.block = 16}, world.team(), flag.data(), canary.span(), garbage.span(), gone_on.data(), to);
+    seat.attempt([&] { world.synchronize(); });
+    job.meet(0);
+    EXPECT_EQ(signal_fetch(gone_on.data()), 0u) << "a signal left a PE whose wait had given up";
+    for (int x : canary) ASSERT_EQ(x, 0) << "data left a PE whose wait had given up";
+    job.meet(1);
+    // The same kernel, once its wait is met, does reach the peer: the canary would have sung.
+    flag[0].value = 2;
+    world.launch<careless>({.block = 16}, world.team(), flag.data(), canary.span(), garbage.span(), gone_on.data(), to);
+    EXPECT_NO_THROW(world.synchronize());
+    job.meet(2);
+    EXPECT_NE(signal_fetch(gone_on.data()), 0u);
+    EXPECT_EQ(canary[511], -1);
+    world.barrier();
+  });
+  for (int pe = 0; pe < job.pes(); ++pe) {
+    ASSERT_TRUE(job.seat(pe).threw);
+    EXPECT_EQ(job.seat(pe).code, Code::timeout) << job.seat(pe).message;
+    EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], kEarliest, kLatest));
+  }
+}
+
+// The same when the job was aborted under the wait.
+TEST_P(SignalDeadline, LetsNothingOutAfterAnAbort) {
+  FaultJob job(GetParam());
+  job.run([&](World& world, Seat& seat) {
+    auto flag = world.alloc_zeroed<Signal>(1);
+    auto gone_on = world.alloc_zeroed<Signal>(1);
+    auto canary = world.alloc_zeroed<int>(512);
+    auto garbage = world.alloc<int>(512);
+    for (int& x : garbage) x = -1;
+    world.barrier();
+    world.launch<careless>({.block = 16}, world.team(), flag.data(), canary.span(), garbage.span(), gone_on.data(),
+                           (world.rank() + 1) % world.size());
+    job.meet(0);
+    seat.words[0] = testing::now_ns();
+    if (world.rank() == 0) world.abort("enough");
+    seat.attempt([&] { world.synchronize(); });
+    job.meet(1);
+    EXPECT_EQ(signal_fetch(gone_on.data()), 0u);
+    for (int x : canary) ASSERT_EQ(x, 0);
+    job.meet(2);
+  });
+  for (int pe = 0; pe < job.pes(); ++pe) {
+    EXPECT_TRUE(job.threw(pe, Code::aborted, 0));
+    EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], {}, testing::kReleaseBound));
+  }
+}
+
+}  // namespace
+}  // namespace isotope
