@@ -1,0 +1,117 @@
+#include "bench/harness/driver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "bench/harness/interleave.hpp"
+#include "bench/harness/system.hpp"
+#include "isotope/base/error.hpp"
+#include "isotope/host/info.hpp"
+#include "isotope/host/job.hpp"
+
+namespace isotope::bench {
+
+namespace {
+
+constexpr int kAlternations = 5;  // jobs of ours and of each peer; the rounds are shared out among them
+constexpr std::chrono::nanoseconds kBlock{2'000'000}, kQuickBlock{200'000};
+constexpr std::chrono::minutes kJobTimeout{5};
+
+}  // namespace
+
+Driver::Driver(const Topic& topic, const Options& options) : topic_(topic), options_(options), progress_(topic.name()) {}
+
+std::vector<Row> Driver::run() {
+  topic_.drive(*this);
+  std::vector<Row> rows;
+  for (const Measurement& measurement : measurements_) {
+    for (Row& row : rows_of(measurement)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<int> Driver::pes() const { return options_.pes ? std::vector<int>{*options_.pes} : topic_.default_pes(); }
+
+int Driver::rounds() const { return options_.repeats ? *options_.repeats : options_.quick ? 3 : topic_.default_repeats(); }
+
+Json Driver::run_job(int pes, bool threads, int rounds) {
+  const std::string program = own_folder() + "/isotope-bench";
+  if (!std::filesystem::exists(program)) {
+    throw Error(Code::not_supported,
+                fmt::format("'{}' is missing; it is built and installed together with `isotope`, in the same folder", program));
+  }
+  const JobRequest request{.topic = topic_.name(),
+                           .platform = choices().platform,
+                           .threads = threads,
+                           .rounds = rounds,
+                           .block = options_.quick ? kQuickBlock : kBlock,
+                           .results = results_.path()};
+  JobOptions job;
+  job.pes = pes;
+  job.timeout = kJobTimeout;
+  job.quiet = true;
+  job.forward_signals = true;
+  const std::vector<std::string> argv = {program, request.text()};
+  const JobResult result = threads ? run_program_threads(job, argv) : run_program(job, argv);
+  const std::string text = results_.take();
+  if (result.exit_code != 0) {
+    throw Error(Code::system, fmt::format("the job of benchmark {} on {} PEs failed: {}", topic_.name(), pes, result.message));
+  }
+  return Json::parse(text);
+}
+
+std::optional<std::string> Driver::run_foreign_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments) {
+  std::string why;
+  std::optional<std::string> text = run_peer(peer, pes, arguments, why);
+  if (!text && std::find(complained_.begin(), complained_.end(), peer.name) == complained_.end()) {
+    fmt::print(stderr, "isotope bench: peer {} is left out at {} PEs: {} {}\n", peer.name, pes, peer.program, why);
+    complained_.push_back(peer.name);
+  }
+  return text;
+}
+
+std::vector<ForeignPeer> Driver::peers_here() const {
+  std::vector<ForeignPeer> here = topic_.foreign_peers();
+  std::erase_if(here, [](const ForeignPeer& peer) { return !available(peer); });
+  return here;
+}
+
+void Driver::alternate_with_peers() {
+  const std::vector<ForeignPeer> peers = peers_here();
+  const int alternations = options_.quick ? 1 : std::min(kAlternations, rounds());
+  const int rounds_each = (rounds() + alternations - 1) / alternations;
+  const int contestants = 1 + static_cast<int>(peers.size());
+  progress_.expect(static_cast<int>(pes().size()) * alternations * contestants);
+  for (const int pes : pes()) {
+    alternate(contestants, alternations, [&](int who) {
+      if (who == 0) {
+        progress_.step(fmt::format("{} PEs of ours", pes));
+        const Json result = run_job(pes, options_.threads, rounds_each);
+        for (const Json& one : result.at("measurements")) add(measurement_from_json(one));
+        return;
+      }
+      const ForeignPeer& peer = peers[static_cast<std::size_t>(who - 1)];
+      progress_.step(fmt::format("{} PEs of {}", pes, peer.name));
+      if (const auto text = run_foreign_peer(peer, pes, {std::to_string(rounds_each)})) add_foreign(peer, pes, *text);
+    });
+  }
+}
+
+/// Lines "name bytes seconds". Ours has the first turn of all, so the cases are known.
+void Driver::add_foreign(const ForeignPeer& peer, int pes, const std::string& text) {
+  std::istringstream lines(text);
+  std::string name;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  while (lines >> name >> bytes >> seconds) {
+    for (Measurement& one : measurements_) {
+      if (one.row.name == name && one.row.bytes == bytes && one.row.pes == pes) one.peers[peer.name].push_back(seconds);
+    }
+  }
+}
+
+}  // namespace isotope::bench

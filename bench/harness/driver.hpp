@@ -1,0 +1,55 @@
+// The driver: runs a topic from outside of any job, and turns samples into rows. `isotope bench` is a thin face of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/harness/job_bench.hpp"
+#include "bench/harness/progress.hpp"
+#include "bench/harness/row.hpp"
+#include "bench/harness/topic.hpp"
+
+namespace isotope::bench {
+
+struct Options {
+  std::optional<int> pes = {};      // else what the topic says
+  bool threads = false;             // PEs are threads
+  std::optional<int> repeats = {};  // rounds; else what the topic says
+  bool quick = false;               // shows that it works; the numbers mean little
+};
+
+class Driver {
+ public:
+  Driver(const Topic& topic, const Options& options);
+
+  /// Everything the topic measures.
+  std::vector<Row> run();
+
+  // ---- for topics that replace drive() ---------------------------------------------------------------------------------
+  const Options& options() const { return options_; }
+  std::vector<int> pes() const;
+  int rounds() const;
+  Progress& progress() { return progress_; }
+  /// Runs one job of our topic, and returns what PE 0 wrote. Throws Error when the job fails.
+  Json run_job(int pes, bool threads, int rounds);
+  /// Runs a peer that is available. A failure is told once on standard error, and gives nothing.
+  std::optional<std::string> run_foreign_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments = {});
+  void add(const Measurement& measurement) { merge(measurements_, measurement); }
+  std::vector<ForeignPeer> peers_here() const;
+
+  /// The default drive().
+  void alternate_with_peers();
+
+ private:
+  void add_foreign(const ForeignPeer& peer, int pes, const std::string& text);
+
+  const Topic& topic_;
+  Options options_;
+  Progress progress_;
+  SharedFile results_;
+  std::vector<Measurement> measurements_;
+  std::vector<std::string> complained_;
+};
+
+}  // namespace isotope::bench

@@ -1,0 +1,68 @@
+// Measuring inside a job, on every PE at once.
+//
+//   bench.measure({.name = "alloc", .bytes = 4096, .limit_name = "two barriers"},
+//                 {{Role::ours, "", [&](long n) { ... n times ... }}, {Role::limit, "", ...}, {Role::peer, "malloc", ...}});
+//
+// First each contestant's count is doubled until a block of it is long enough for the clock. Then all take turns, a block each.
+// A block's time is that of the slowest PE, so that it means the same for work that PEs do together and for work they do side by side.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/harness/row.hpp"
+#include "isotope/host/symmetric.hpp"
+#include "isotope/host/world.hpp"
+
+namespace isotope::bench {
+
+enum class Role { ours, limit, peer };
+
+struct Contestant {
+  Role role;
+  std::string name;                // of a peer
+  std::function<void(long n)> run; // performs n operations
+  long step = 1;                   // n is a multiple of it
+};
+
+/// What the driver tells a job.
+struct JobRequest {
+  std::string topic;
+  std::string platform = "cpu";
+  bool threads = false;
+  int rounds = 1;
+  std::chrono::nanoseconds block{2'000'000};
+  std::string results;  // the file that PE 0 writes
+
+  std::string text() const;
+  static JobRequest parse(const std::string& text);
+};
+
+class JobBench {
+ public:
+  JobBench(World& world, const JobRequest& request) : world_(world), request_(request) {}
+
+  World& world() { return world_; }
+  /// Fills in platform, pes and pes_as.
+  void measure(Row row, const std::vector<Contestant>& contestants);
+  /// Collective: the largest of the PEs' values, on every PE.
+  double max_over_pes(double value);
+  /// What PE 0 writes for the driver, besides the measurements.
+  Json& extra() { return extra_; }
+  /// The end, on every PE.
+  void write_results() const;
+
+ private:
+  double timed_block(const Contestant& contestant, long n);
+
+  World& world_;
+  const JobRequest& request_;
+  std::unique_ptr<Symmetric<double>> cell_;  // made when first needed: `startup` measures what comes before it
+  std::vector<Measurement> measurements_;
+  Json extra_ = Json::object();
+};
+
+}  // namespace isotope::bench

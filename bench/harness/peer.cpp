@@ -1,0 +1,57 @@
+#include "bench/harness/peer.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <regex>
+
+namespace isotope::bench {
+
+namespace {
+
+constexpr std::chrono::seconds kDeadline{120};
+
+std::string program_path(const ForeignPeer& peer) { return own_folder() + "/peers/" + peer.program; }
+
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \n-");
+  if (end == std::string::npos) return "it printed nothing";
+  const std::size_t begin = text.rfind('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+}  // namespace
+
+std::optional<std::string> open_mpi_version() {
+  static const std::optional<std::string> version = []() -> std::optional<std::string> {
+    if (!find_on_path("mpirun")) return std::nullopt;
+    SharedFile output;
+    if (run_foreign({"mpirun", "--version"}, output, std::chrono::seconds(20)) != 0) return std::nullopt;
+    const std::string text = output.take();
+    std::smatch match;
+    // Other projects have an mpirun too, with other options.
+    if (!std::regex_search(text, match, std::regex("Open MPI\\) ([0-9][0-9a-z.]*)"))) return std::nullopt;
+    return match[1].str();
+  }();
+  return version;
+}
+
+bool available(const ForeignPeer& peer) {
+  return std::filesystem::exists(program_path(peer)) && open_mpi_version() && find_on_path(peer.launcher);
+}
+
+std::optional<std::string> run_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments, std::string& why) {
+  SharedFile result, output;
+  // --oversubscribe: more ranks than cores are refused without it. Root is refused too.
+  std::vector<std::string> argv = {peer.launcher, "--oversubscribe", "--allow-run-as-root"};
+  argv.insert(argv.end(), peer.launcher_options.begin(), peer.launcher_options.end());
+  argv.insert(argv.end(), {"-n", std::to_string(pes), program_path(peer), result.path()});
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  const std::optional<int> status = run_foreign(argv, output, kDeadline);
+  if (status == 0) return result.take();
+  why = status ? fmt::format("ended with status {}: {}", *status, last_line(output.take()))
+               : fmt::format("was not done after {} s", kDeadline.count());
+  return std::nullopt;
+}
+
+}  // namespace isotope::bench

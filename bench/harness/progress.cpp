@@ -1,0 +1,25 @@
+#include "bench/harness/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "bench/harness/system.hpp"
+
+namespace isotope::bench {
+
+Progress::Progress(std::string what) : what_(std::move(what)), terminal_(is_terminal(2)) {}
+
+Progress::~Progress() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::step(const std::string& doing) {
+  ++done_;
+  if (!terminal_ || std::chrono::steady_clock::now() - since_ < std::chrono::seconds(2)) return;
+  fmt::print(stderr, "\r\033[Kbench {}: step {} of {}: {}", what_, done_, total_, doing);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+}  // namespace isotope::bench

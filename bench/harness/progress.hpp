@@ -1,0 +1,28 @@
+// One line on a terminal while measuring takes longer than two seconds; it erases itself.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace isotope::bench {
+
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `total` steps more are known to come.
+  void expect(int total) { total_ += total; }
+  /// Says what the next step does.
+  void step(const std::string& doing);
+
+ private:
+  std::string what_;
+  bool terminal_, shown_ = false;
+  int done_ = 0, total_ = 0;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace isotope::bench
