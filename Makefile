@@ -9,6 +9,8 @@ WERROR_PRESETS ?= checked asan
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PES ?= 4
 BENCHES ?= launch alloc startup
+# Each benchmark has its own numbers of PEs unless PES was given.
+BENCH_PES = $(if $(filter file,$(origin PES)),,--pes $(PES))
 # Passed to ctest, for example: make test CTEST_ARGS='-R unit_'
 CTEST_ARGS ?=
 
@@ -61,7 +63,7 @@ bench:
 	@cmake --build $(BUILD) -j $(JOBS) --target isotope_cli
 	@mkdir -p $(BUILD)/bench
 	@set -e; for name in $(BENCHES); do \
-	  $(ISOTOPE) bench $$name --pes $(PES) --json $(BUILD)/bench/$$name.json; \
+	  $(ISOTOPE) bench $$name $(BENCH_PES) --json $(BUILD)/bench/$$name.json; \
 	done
 
 bench-peers:

@@ -1,7 +1,7 @@
 // bin/isotope-bench: the part of `isotope bench` that runs inside a job. Its one argument is a JobRequest.
+#include "isotope/host/main.hpp"
 #include "bench/harness/job_bench.hpp"
 #include "bench/harness/topic.hpp"
-#include "isotope/host/main.hpp"
 
 ISOTOPE_MAIN(argc, argv) {
   using namespace isotope::bench;

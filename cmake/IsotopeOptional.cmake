@@ -87,8 +87,8 @@ function(isotope_print_found)
     "left out: the header check with a second compiler (clang-19)")
   isotope_row("nvcc" "${version_NVCC}" "header check of base/ only (this version has no cuda platform yet)"
     "left out: nvcc header check (this version has no cuda platform yet)")
-  isotope_row("MPI" "${version_MPIRUN}" "nothing at build time: mpirun's environment is read at run time"
-    "nothing left out: mpirun's environment is read at run time")
+  isotope_row("MPI" "${version_MPIRUN}" "a peer of isotope bench (mpirun's environment is read at run time)"
+    "left out: a peer of isotope bench (mpirun's environment is read at run time)")
   isotope_row("UCX" "${version_UCX}" "not used: this version has no engine past one host yet"
     "nothing left out: this version has no engine past one host yet")
 

@@ -23,7 +23,8 @@ constexpr std::chrono::minutes kJobTimeout{5};
 
 }  // namespace
 
-Driver::Driver(const Topic& topic, const Options& options) : topic_(topic), options_(options), progress_(topic.name()) {}
+Driver::Driver(const Topic& topic, const Options& options)
+    : topic_(topic), options_(options), progress_(topic.name()) {}
 
 std::vector<Row> Driver::run() {
   topic_.drive(*this);
@@ -36,13 +37,16 @@ std::vector<Row> Driver::run() {
 
 std::vector<int> Driver::pes() const { return options_.pes ? std::vector<int>{*options_.pes} : topic_.default_pes(); }
 
-int Driver::rounds() const { return options_.repeats ? *options_.repeats : options_.quick ? 3 : topic_.default_repeats(); }
+int Driver::rounds() const {
+  return options_.repeats ? *options_.repeats : options_.quick ? 3 : topic_.default_repeats();
+}
 
 Json Driver::run_job(int pes, bool threads, int rounds) {
   const std::string program = own_folder() + "/isotope-bench";
   if (!std::filesystem::exists(program)) {
-    throw Error(Code::not_supported,
-                fmt::format("'{}' is missing; it is built and installed together with `isotope`, in the same folder", program));
+    throw Error(
+        Code::not_supported,
+        fmt::format("'{}' is missing; it is built and installed together with `isotope`, in the same folder", program));
   }
   const JobRequest request{.topic = topic_.name(),
                            .platform = choices().platform,
@@ -59,12 +63,14 @@ Json Driver::run_job(int pes, bool threads, int rounds) {
   const JobResult result = threads ? run_program_threads(job, argv) : run_program(job, argv);
   const std::string text = results_.take();
   if (result.exit_code != 0) {
-    throw Error(Code::system, fmt::format("the job of benchmark {} on {} PEs failed: {}", topic_.name(), pes, result.message));
+    throw Error(Code::system,
+                fmt::format("the job of benchmark {} on {} PEs failed: {}", topic_.name(), pes, result.message));
   }
   return Json::parse(text);
 }
 
-std::optional<std::string> Driver::run_foreign_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments) {
+std::optional<std::string> Driver::run_foreign_peer(const ForeignPeer& peer, int pes,
+                                                    const std::vector<std::string>& arguments) {
   std::string why;
   std::optional<std::string> text = run_peer(peer, pes, arguments, why);
   if (!text && std::find(complained_.begin(), complained_.end(), peer.name) == complained_.end()) {

@@ -26,7 +26,7 @@ class Driver {
   /// Everything the topic measures.
   std::vector<Row> run();
 
-  // ---- for topics that replace drive() ---------------------------------------------------------------------------------
+  // For topics that replace drive():
   const Options& options() const { return options_; }
   std::vector<int> pes() const;
   int rounds() const;
@@ -34,7 +34,8 @@ class Driver {
   /// Runs one job of our topic, and returns what PE 0 wrote. Throws Error when the job fails.
   Json run_job(int pes, bool threads, int rounds);
   /// Runs a peer that is available. A failure is told once on standard error, and gives nothing.
-  std::optional<std::string> run_foreign_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments = {});
+  std::optional<std::string> run_foreign_peer(const ForeignPeer& peer, int pes,
+                                              const std::vector<std::string>& arguments = {});
   void add(const Measurement& measurement) { merge(measurements_, measurement); }
   std::vector<ForeignPeer> peers_here() const;
 

@@ -9,7 +9,7 @@
 namespace isotope::bench {
 
 std::string JobRequest::text() const {
-  return Json{{"topic", topic},   {"platform", platform},       {"threads", threads},
+  return Json{{"topic", topic},   {"platform", platform},      {"threads", threads},
               {"rounds", rounds}, {"block_ns", block.count()}, {"results", results}}
       .dump();
 }
@@ -24,7 +24,8 @@ JobRequest JobRequest::parse(const std::string& text) {
             .block = std::chrono::nanoseconds(json.at("block_ns").get<std::int64_t>()),
             .results = json.at("results").get<std::string>()};
   } catch (const nlohmann::json::exception&) {
-    throw Error(Code::invalid_argument, "isotope-bench is the part of `isotope bench` that runs inside a job; call that instead");
+    throw Error(Code::invalid_argument,
+                "isotope-bench is the part of `isotope bench` that runs inside a job; call that instead");
   }
 }
 
@@ -74,9 +75,15 @@ void JobBench::measure(Row row, const std::vector<Contestant>& contestants) {
     const long n = counts[static_cast<std::size_t>(who)];
     const double each = timed_block(contestant, n) / static_cast<double>(n);
     switch (contestant.role) {
-      case Role::ours: measurement.ours.push_back(each); break;
-      case Role::limit: measurement.limit.push_back(each); break;
-      case Role::peer: measurement.peers[contestant.name].push_back(each); break;
+      case Role::ours:
+        measurement.ours.push_back(each);
+        break;
+      case Role::limit:
+        measurement.limit.push_back(each);
+        break;
+      case Role::peer:
+        measurement.peers[contestant.name].push_back(each);
+        break;
     }
   });
   measurements_.push_back(std::move(measurement));

@@ -1,10 +1,11 @@
 // Measuring inside a job, on every PE at once.
 //
 //   bench.measure({.name = "alloc", .bytes = 4096, .limit_name = "two barriers"},
-//                 {{Role::ours, "", [&](long n) { ... n times ... }}, {Role::limit, "", ...}, {Role::peer, "malloc", ...}});
+//                 {{Role::ours, "", [&](long n) { ... n times ... }}, {Role::limit, "", ...}});
 //
-// First each contestant's count is doubled until a block of it is long enough for the clock. Then all take turns, a block each.
-// A block's time is that of the slowest PE, so that it means the same for work that PEs do together and for work they do side by side.
+// First each contestant's count is doubled until a block of it is long enough for the clock. Then all take turns, a
+// block each. A block's time is that of the slowest PE, so that it means the same for work that PEs do together and for
+// work they do side by side.
 #pragma once
 
 #include <chrono>
@@ -23,9 +24,9 @@ enum class Role { ours, limit, peer };
 
 struct Contestant {
   Role role;
-  std::string name;                // of a peer
-  std::function<void(long n)> run; // performs n operations
-  long step = 1;                   // n is a multiple of it
+  std::string name;                 // of a peer
+  std::function<void(long n)> run;  // performs n operations
+  long step = 1;                    // n is a multiple of it
 };
 
 /// What the driver tells a job.

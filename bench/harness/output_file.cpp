@@ -18,7 +18,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   std::error_code ignored;
   if (target.filename().empty() || fs::is_directory(target, ignored)) {
-    throw Error(Code::invalid_argument, fmt::format("--json is '{}', a folder; expected a file, e.g. --json result.json", path_));
+    throw Error(Code::invalid_argument,
+                fmt::format("--json is '{}', a folder; expected a file, e.g. --json result.json", path_));
   }
   if (!fs::is_directory(folder, ignored)) {
     throw Error(Code::invalid_argument,
@@ -43,7 +44,8 @@ void OutputFile::write(const std::string& text) const {
 void OutputFile::write_temporary(const std::string& text) const {
   std::FILE* file = std::fopen(temporary_.c_str(), "we");
   if (file == nullptr) {
-    throw Error(Code::invalid_argument, fmt::format("--json is '{}', which cannot be written: {}", path_, std::strerror(errno)));
+    throw Error(Code::invalid_argument,
+                fmt::format("--json is '{}', which cannot be written: {}", path_, std::strerror(errno)));
   }
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (std::fclose(file) == 0 && written) return;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <regex>
 
 namespace isotope::bench {
 
@@ -17,7 +16,8 @@ std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \n-");
   if (end == std::string::npos) return "it printed nothing";
   const std::size_t begin = text.rfind('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
 }  // namespace
@@ -28,10 +28,12 @@ std::optional<std::string> open_mpi_version() {
     SharedFile output;
     if (run_foreign({"mpirun", "--version"}, output, std::chrono::seconds(20)) != 0) return std::nullopt;
     const std::string text = output.take();
-    std::smatch match;
     // Other projects have an mpirun too, with other options.
-    if (!std::regex_search(text, match, std::regex("Open MPI\\) ([0-9][0-9a-z.]*)"))) return std::nullopt;
-    return match[1].str();
+    const std::string mark = "(Open MPI) ";
+    const std::size_t at = text.find(mark);
+    if (at == std::string::npos) return std::nullopt;
+    const std::size_t begin = at + mark.size();
+    return text.substr(begin, text.find_first_of(" \n", begin) - begin);
   }();
   return version;
 }
@@ -40,7 +42,8 @@ bool available(const ForeignPeer& peer) {
   return std::filesystem::exists(program_path(peer)) && open_mpi_version() && find_on_path(peer.launcher);
 }
 
-std::optional<std::string> run_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments, std::string& why) {
+std::optional<std::string> run_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments,
+                                    std::string& why) {
   SharedFile result, output;
   // --oversubscribe: more ranks than cores are refused without it. Root is refused too.
   std::vector<std::string> argv = {peer.launcher, "--oversubscribe", "--allow-run-as-root"};

@@ -1,5 +1,5 @@
-// Peers that are programs of other projects, run by their own launcher. All optional: built when their compiler was there, run when their
-// launcher is.
+// Peers that are programs of other projects, run by their own launcher. All optional: built when their compiler was
+// there, run when their launcher is.
 #pragma once
 
 #include <optional>
@@ -23,6 +23,7 @@ std::optional<std::string> open_mpi_version();
 bool available(const ForeignPeer& peer);
 
 /// What the program wrote. When it fails: nothing, and `why` says why.
-std::optional<std::string> run_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments, std::string& why);
+std::optional<std::string> run_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments,
+                                    std::string& why);
 
 }  // namespace isotope::bench

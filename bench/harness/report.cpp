@@ -50,27 +50,28 @@ const char* good_or_bad(const std::optional<double>& ratio) { return ratio ? (*r
 
 std::vector<Column> columns() {
   using S = std::optional<std::string>;
-  const auto text = [](S Row::*field) { return [field](const Row& row) { return (row.*field).value_or(""); }; };
-  return {{"name", false, [](const Row& r) { return r.name; }},
-          {"PEs", true, [](const Row& r) { return std::to_string(r.pes); }},
-          {"as", false, [](const Row& r) { return r.pes_as; }},
-          {"bytes", true, [](const Row& r) { return r.bytes ? bytes_text(*r.bytes) : ""; }},
-          {"blocks", true, [](const Row& r) { return r.blocks ? std::to_string(*r.blocks) : ""; }},
-          {"algo", false, text(&Row::algo)},
-          {"dtype", false, text(&Row::dtype)},
-          {"op", false, text(&Row::op)},
-          {"ours", true, [](const Row& r) { return value(r.ours, r); }},
-          {"peer", true, [](const Row& r) { return value(r.peer, r); }},
-          {"which", false, text(&Row::peer_name)},
-          {"ratio", true, [](const Row& r) { return factor(r.ratio); }, [](const Row& r) { return good_or_bad(r.ratio); }},
-          {"limit", true, [](const Row& r) { return value(r.limit, r); }},
-          {"which", false, text(&Row::limit_name)},
-          {"ratio", true, [](const Row& r) { return factor(r.limit_ratio); }}};
+  const auto text = [](S Row::* field) { return [field](const Row& row) { return (row.*field).value_or(""); }; };
+  return {
+      {"name", false, [](const Row& r) { return r.name; }},
+      {"PEs", true, [](const Row& r) { return std::to_string(r.pes); }},
+      {"as", false, [](const Row& r) { return r.pes_as; }},
+      {"bytes", true, [](const Row& r) { return r.bytes ? bytes_text(*r.bytes) : ""; }},
+      {"blocks", true, [](const Row& r) { return r.blocks ? std::to_string(*r.blocks) : ""; }},
+      {"algo", false, text(&Row::algo)},
+      {"dtype", false, text(&Row::dtype)},
+      {"op", false, text(&Row::op)},
+      {"ours", true, [](const Row& r) { return value(r.ours, r); }},
+      {"peer", true, [](const Row& r) { return value(r.peer, r); }},
+      {"which", false, text(&Row::peer_name)},
+      {"ratio", true, [](const Row& r) { return factor(r.ratio); }, [](const Row& r) { return good_or_bad(r.ratio); }},
+      {"limit", true, [](const Row& r) { return value(r.limit, r); }},
+      {"which", false, text(&Row::limit_name)},
+      {"ratio", true, [](const Row& r) { return factor(r.limit_ratio); }}};
 }
 
 #if !defined(ISOTOPE_BENCH_FLAGS)
 #define ISOTOPE_BENCH_FLAGS ""
-#endif // ISOTOPE_BENCH_FLAGS
+#endif  // ISOTOPE_BENCH_FLAGS
 
 Json machine_json() {
   // No host name: results are published.
@@ -117,7 +118,8 @@ std::string table(const std::vector<Row>& rows, bool color) {
     std::string one;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const std::string text = cell_of(shown[i]);
-      const std::string padded = shown[i].right ? fmt::format("{:>{}}", text, widths[i]) : fmt::format("{:<{}}", text, widths[i]);
+      const std::string padded =
+          shown[i].right ? fmt::format("{:>{}}", text, widths[i]) : fmt::format("{:<{}}", text, widths[i]);
       const std::string own = color ? std::string(tint) + tint_of(shown[i]) : "";
       one += (i == 0 ? "" : "  ") + own + padded + (own.empty() ? "" : kPlain);
     }
@@ -151,7 +153,8 @@ std::string build_warning() {
   } else if (build.build_type == "Debug") {
     why = "without optimisation";
   }
-  return why.empty() ? "" : fmt::format("this build is {}; for numbers that mean something use the release preset", why);
+  return why.empty() ? ""
+                     : fmt::format("this build is {}; for numbers that mean something use the release preset", why);
 }
 
 }  // namespace isotope::bench

@@ -37,8 +37,9 @@ double in_unit(double seconds, const Row& row) {
   if (row.unit == "s") return seconds;
   if (row.unit == "Mops/s") return 1e-6 / seconds;
   if (row.unit == "GB/s" && row.bytes) return static_cast<double>(*row.bytes) / seconds * 1e-9;
-  throw Error(Code::invalid_argument, fmt::format("row '{}' has unit '{}'{}; expected ns, us, ms, s, Mops/s, or GB/s with bytes",
-                                                  row.name, row.unit, row.bytes ? "" : " and no bytes"));
+  throw Error(Code::invalid_argument,
+              fmt::format("row '{}' has unit '{}'{}; expected ns, us, ms, s, Mops/s, or GB/s with bytes", row.name,
+                          row.unit, row.bytes ? "" : " and no bytes"));
 }
 
 bool same_case(const Row& a, const Row& b) {
@@ -103,7 +104,8 @@ Json to_json(const Row& row) {
 Json to_json(const Measurement& measurement) {
   Json peers = Json::object();
   for (const auto& [name, samples] : measurement.peers) peers[name] = samples;
-  return {{"row", to_json(measurement.row)}, {"ours", measurement.ours}, {"limit", measurement.limit}, {"peers", peers}};
+  return {
+      {"row", to_json(measurement.row)}, {"ours", measurement.ours}, {"limit", measurement.limit}, {"peers", peers}};
 }
 
 Measurement measurement_from_json(const Json& json) {

@@ -1,6 +1,7 @@
 // Row: one line of a report. Measurement: the samples it is made of.
 //
-// Samples are always seconds per operation, so a ratio is a ratio of times, above 1 where ours is better, whatever the unit.
+// Samples are always seconds per operation, so a ratio is a ratio of times, above 1 where ours is better,
+// whatever the unit.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ struct Row {
   std::optional<double> limit_ratio = {};  // against the limit
 };
 
-/// `ns`, `us`, `ms`, `s`; `GB/s` (of row.bytes); `Mops/s`. Throws Error(invalid_argument) for another unit, or GB/s of no bytes.
+/// `ns`, `us`, `ms`, `s`; `GB/s` (of row.bytes); `Mops/s`. Throws Error(invalid_argument) for another unit, or for
+/// GB/s of no bytes.
 double in_unit(double seconds, const Row& row);
 
 struct Measurement {

@@ -74,11 +74,13 @@ std::string SharedFile::take() {
   while ((got = pread(descriptor_, buffer, sizeof buffer, static_cast<off_t>(text.size()))) > 0) {
     text.append(buffer, static_cast<std::size_t>(got));
   }
-  if (got < 0 || ftruncate(descriptor_, 0) != 0 || lseek(descriptor_, 0, SEEK_SET) != 0) fail("reading a result", errno);
+  if (got < 0 || ftruncate(descriptor_, 0) != 0 || lseek(descriptor_, 0, SEEK_SET) != 0)
+    fail("reading a result", errno);
   return text;
 }
 
-std::optional<int> run_foreign(const std::vector<std::string>& argv, const SharedFile& output, std::chrono::seconds deadline) {
+std::optional<int> run_foreign(const std::vector<std::string>& argv, const SharedFile& output,
+                               std::chrono::seconds deadline) {
   const pid_t pid = spawn(argv, output.descriptor());
   const auto until = std::chrono::steady_clock::now() + deadline;
   int status = 0;

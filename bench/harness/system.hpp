@@ -32,9 +32,10 @@ class SharedFile {
   std::string path_;
 };
 
-/// Starts a program of another project, its output (both kinds) going to `output`, and waits for it. The exit status, 128 + signal for a
-/// killed one; nothing when it was still running at the deadline, and was killed.
-std::optional<int> run_foreign(const std::vector<std::string>& argv, const SharedFile& output, std::chrono::seconds deadline);
+/// Starts a program of another project, its output (both kinds) going to `output`, and waits for it. The exit status,
+/// 128 + signal for a killed one; nothing when it was still running at the deadline, and was killed.
+std::optional<int> run_foreign(const std::vector<std::string>& argv, const SharedFile& output,
+                               std::chrono::seconds deadline);
 
 /// The least that starting n processes costs: forks and executes /bin/true n times, then waits for all.
 void start_trivial_programs(int n);

@@ -10,8 +10,8 @@
 //   };
 //   const TopicRegistration registration{4, [] { return std::unique_ptr<Topic>(new Barrier); }};
 //
-// measure() runs on every PE of a job. Peers that are programs of their own cannot run inside it: foreign_peers() names them,
-// and the driver lets our job and theirs take turns. A topic about starting jobs replaces drive() instead.
+// measure() runs on every PE of a job. Peers that are programs of their own cannot run inside it: foreign_peers() names
+// them, and the driver lets our job and theirs take turns. A topic about starting jobs replaces drive() instead.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,8 @@ class Topic {
 
   /// On every PE of a job; makes the same calls on each.
   virtual void measure(JobBench& bench) const = 0;
-  /// In the process of `isotope bench`: by default, a few jobs of measure() and of each foreign peer in turn, for each number of PEs.
+  /// In the process of `isotope bench`: by default, a few jobs of measure() and of each foreign peer in turn, for each
+  /// number of PEs.
   virtual void drive(Driver& driver) const;
 };
 

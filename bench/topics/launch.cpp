@@ -12,8 +12,8 @@ constexpr long kBatch = 1000;
 ISOTOPE_KERNEL void empty() {}
 ISOTOPE_KERNEL void one_sync() { this_block().sync(); }
 
-/// The least that a launch has to do: call the function once per thread. The compiler must not see through it. A block sync
-/// splits the kernel in two, so the function is called once for each half.
+/// The least that a launch has to do: call the function once per thread. The compiler must not see through it. A block
+/// sync splits the kernel in two, so the function is called once for each half.
 class Calls {
  public:
   explicit Calls(long count) : count_(count) {}
@@ -43,8 +43,8 @@ class Launch : public Topic {
 
  private:
   template <auto Kernel>
-  static void each_by_itself(JobBench& bench, ThreadQueue& queue, const char* name, std::uint32_t grid, std::uint32_t block,
-                             long halves) {
+  static void each_by_itself(JobBench& bench, ThreadQueue& queue, const char* name, std::uint32_t grid,
+                             std::uint32_t block, long halves) {
     World& world = bench.world();
     const Calls calls(halves * grid * block);
     bench.measure({.name = name, .blocks = grid, .limit_name = "function call"},
@@ -55,7 +55,10 @@ class Launch : public Topic {
                         world.stream().synchronize();
                       }
                     }},
-                   {Role::limit, "", [&](long n) { for (; n > 0; --n) calls(); }},
+                   {Role::limit, "",
+                    [&](long n) {
+                      for (; n > 0; --n) calls();
+                    }},
                    {Role::peer, "thread queue", [&](long n) {
                       for (; n > 0; --n) {
                         queue.submit([&] { calls(); });
@@ -76,7 +79,11 @@ class Launch : public Topic {
                       }
                     },
                     kBatch},
-                   {Role::limit, "", [&](long n) { for (; n > 0; --n) one(); }, kBatch},
+                   {Role::limit, "",
+                    [&](long n) {
+                      for (; n > 0; --n) one();
+                    },
+                    kBatch},
                    {Role::peer, "thread queue",
                     [&](long n) {
                       for (; n > 0; n -= kBatch) {

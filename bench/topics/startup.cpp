@@ -15,7 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;  // one clock for all processes of a machine
 
-double nanoseconds(Clock::time_point at) { return std::chrono::duration<double, std::nano>(at.time_since_epoch()).count(); }
+double nanoseconds(Clock::time_point at) {
+  return std::chrono::duration<double, std::nano>(at.time_since_epoch()).count();
+}
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -30,7 +32,9 @@ void start_threads(int n) {
 class Startup : public Topic {
  public:
   std::string name() const override { return "startup"; }
-  std::string summary() const override { return "from starting a job to its first barrier, PEs as processes and as threads"; }
+  std::string summary() const override {
+    return "from starting a job to its first barrier, PEs as processes and as threads";
+  }
   std::vector<int> default_pes() const override { return {2, 8, 32}; }
   int default_repeats() const override { return 9; }
   std::vector<ForeignPeer> foreign_peers() const override { return {{"Open MPI", "mpirun", "mpi_startup"}}; }

@@ -51,7 +51,8 @@ void Channel::post(Slot& slot, ByteView mine, std::uint64_t budget_ns) {
   if (notice_) throw_notice(*notice_, rank());
   if (closed_) throw_notice(options_.when_closed, rank());
   if (slot.waits)
-    throw Error(Code::invalid_argument, "two threads of one PE are in a collective of the same World; take turns", rank());
+    throw Error(Code::invalid_argument, "two threads of one PE are in a collective of the same World; take turns",
+                rank());
   slot.gathered.reset();
   slot.failure.reset();
   slot.answer_wake.clear();

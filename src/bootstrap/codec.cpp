@@ -49,7 +49,8 @@ bool get_code(Reader& r, Code& code) {
     break;
 #include "isotope/base/codes.def"
 #undef X
-    default: return false;
+    default:
+      return false;
   }
   return code != Code::ok;
 }
@@ -213,27 +214,32 @@ void Decoder::read_header() {
   length_ = reader.number<std::uint32_t>();
   index_ = static_cast<std::size_t>(type) - 1;  // type 0 wraps to an index no type has
   if (magic != kMagic)
-    return fail(Kind::bad_magic, fmt::format("the stream begins with {:#010x}, not with Isotope's {:#010x}: the other end "
-                                             "speaks another protocol", magic, kMagic));
+    return fail(Kind::bad_magic,
+                fmt::format("the stream begins with {:#010x}, not with Isotope's {:#010x}: the other end "
+                            "speaks another protocol",
+                            magic, kMagic));
   if (version != dialect_.version)
     return fail(Kind::other_version,
                 fmt::format("the other end speaks protocol version {}, this end version {}; build all PEs and the "
-                            "launcher from one version of Isotope", version, dialect_.version));
+                            "launcher from one version of Isotope",
+                            version, dialect_.version));
   if (features != dialect_.features)
     return fail(Kind::other_features,
                 fmt::format("the other end was built with features {:#x}, this end with {:#x}; build all PEs and the "
-                            "launcher with the same options", features, dialect_.features));
+                            "launcher with the same options",
+                            features, dialect_.features));
   if (index_ >= kFrameTypes) return fail(Kind::unknown_type, fmt::format("no frame has type {}", type));
   if (!caps_.cap[index_])
     return fail(Kind::unexpected_type, fmt::format("a {} frame is not expected here", frame_name(index_)));
   if (length_ > *caps_.cap[index_])
-    return fail(Kind::too_long, fmt::format("a {} frame of {} bytes is above its cap of {}", frame_name(index_), length_,
-                                            *caps_.cap[index_]));
+    return fail(Kind::too_long, fmt::format("a {} frame of {} bytes is above its cap of {}", frame_name(index_),
+                                            length_, *caps_.cap[index_]));
 }
 
 void Decoder::read_payload() {
   frame_ = get_frame(index_, payload_);
-  if (!frame_) fail(DecodeError::Kind::malformed, fmt::format("a {} frame holds values that no PE sends", frame_name(index_)));
+  if (!frame_)
+    fail(DecodeError::Kind::malformed, fmt::format("a {} frame holds values that no PE sends", frame_name(index_)));
   have_header_ = 0;
   length_ = 0;
   // A long payload is not kept for the sake of the next short one.

@@ -2,8 +2,9 @@
 //
 // A frame is a 16-byte header and a payload, all little-endian:
 //   magic u32 | version u16 | type u16 | features u32 | length u32 | payload
-// Magic and version keep their place for ever, so that two builds of different versions can name each other. The feature word
-// holds the build's options that must agree in a job. A payload has exactly one spelling: encode(decode(x)) == x.
+// Magic and version keep their place for ever, so that two builds of different versions can name each other. The
+// feature word holds the build's options that must agree in a job. A payload has exactly one spelling:
+// encode(decode(x)) == x.
 //
 //   Decoder decoder(Caps::star_server());
 //   while (!piece.empty()) {
@@ -125,7 +126,8 @@ class Decoder {
  public:
   explicit Decoder(const Caps& caps, Dialect dialect = {}) : caps_(caps), dialect_(dialect) {}
 
-  /// Takes bytes up to the end of a frame at most and returns how many. Takes none while a frame waits or after an error.
+  /// Takes bytes up to the end of a frame at most and returns how many. Takes none while a frame waits or after an
+  /// error.
   std::size_t feed(ByteView piece);
   /// The complete frame, once.
   std::optional<Frame> take();

@@ -23,7 +23,8 @@ void Connection::flush() {
     const os::Io io = os::send_some(socket_.get(), left);
     if (io.status == os::Io::Status::again) return;
     if (io.status != os::Io::Status::ok) {
-      // Not closed_: what the other end sent before it went away is still to be read, and reading finds the end of file.
+      // Not closed_: what the other end sent before it went away is still to be read, and reading finds the end of
+      // file.
       out_.clear();
       sent_ = 0;
       return;

@@ -66,10 +66,11 @@ struct Names {
 };
 
 [[noreturn]] void several_hosts(const Names& names, int size, const std::string& evidence) {
-  throw Error(Code::not_supported,
-              fmt::format("{} started {} PEs on several hosts ({}). PEs on several hosts meet over TCP: set "
-                          "ISOTOPE_BOOTSTRAP=tcp, ISOTOPE_ROOT=host:port, ISOTOPE_JOB_KEY_FILE, ISOTOPE_RANK and ISOTOPE_SIZE",
-                          launcher_name(names.launcher), size, evidence));
+  throw Error(
+      Code::not_supported,
+      fmt::format("{} started {} PEs on several hosts ({}). PEs on several hosts meet over TCP: set "
+                  "ISOTOPE_BOOTSTRAP=tcp, ISOTOPE_ROOT=host:port, ISOTOPE_JOB_KEY_FILE, ISOTOPE_RANK and ISOTOPE_SIZE",
+                  launcher_name(names.launcher), size, evidence));
 }
 
 Place read_place(const Environment& env, const Names& names) {
@@ -77,16 +78,17 @@ Place read_place(const Environment& env, const Names& names) {
   const auto size = env.number(names.size, 1);
   if (rank.has_value() != size.has_value()) {
     const auto found = env.first(rank ? names.rank : names.size);
-    throw Error(Code::invalid_argument,
-                fmt::format("{} is '{}' but {} is not set; {} sets both. Set both, neither, or ISOTOPE_BOOTSTRAP=single",
-                            found->name, found->value, rank ? names.size.front() : names.rank.front(),
-                            launcher_name(names.launcher)));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("{} is '{}' but {} is not set; {} sets both. Set both, neither, or ISOTOPE_BOOTSTRAP=single",
+                    found->name, found->value, rank ? names.size.front() : names.rank.front(),
+                    launcher_name(names.launcher)));
   }
   const char* rank_name = env.first(names.rank)->name;
   const char* size_name = env.first(names.size)->name;
   if (*rank >= *size)
-    throw Error(Code::invalid_argument, fmt::format("{} is {} but {} is {}; a rank is below the number of PEs", rank_name, *rank,
-                                                    size_name, *size));
+    throw Error(Code::invalid_argument, fmt::format("{} is {} but {} is {}; a rank is below the number of PEs",
+                                                    rank_name, *rank, size_name, *size));
   const auto local_rank = env.number(names.local_rank, 0);
   const auto local_size = env.number(names.local_size, 1);
   if (local_rank && local_size && *local_rank >= *local_size)
@@ -94,8 +96,8 @@ Place read_place(const Environment& env, const Names& names) {
                                                     env.first(names.local_rank)->name, *local_rank,
                                                     env.first(names.local_size)->name, *local_size));
   if (local_size && *local_size > *size)
-    throw Error(Code::invalid_argument, fmt::format("{} is {} but {} is only {}", env.first(names.local_size)->name, *local_size,
-                                                    size_name, *size));
+    throw Error(Code::invalid_argument, fmt::format("{} is {} but {} is only {}", env.first(names.local_size)->name,
+                                                    *local_size, size_name, *size));
   if (local_size && *local_size != *size)
     several_hosts(names, *size, fmt::format("{}={}", env.first(names.local_size)->name, *local_size));
   Place place;
@@ -115,10 +117,11 @@ std::optional<Place> torchrun(const Environment& env) {
   const auto run = env.text("TORCHELASTIC_RUN_ID");
   const auto port = env.text("MASTER_PORT");
   if (place.size > 1 && !run && !port)
-    throw Error(Code::invalid_argument,
-                fmt::format("RANK={} and WORLD_SIZE={} are set, but neither MASTER_PORT nor TORCHELASTIC_RUN_ID is, so the PEs "
-                            "of this job cannot tell it from another; start them with torchrun or `isotope run`",
-                            place.rank, place.size));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("RANK={} and WORLD_SIZE={} are set, but neither MASTER_PORT nor TORCHELASTIC_RUN_ID is, so the PEs "
+                    "of this job cannot tell it from another; start them with torchrun or `isotope run`",
+                    place.rank, place.size));
   for (const char* name : {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"})
     place.identity += fmt::format("{}={}\n", name, env.text(name).value_or(""));
   return place;
@@ -132,7 +135,8 @@ std::optional<Place> mpi(const Environment& env) {
                                    {"OMPI_COMM_WORLD_LOCAL_RANK"},
                                    {"OMPI_COMM_WORLD_LOCAL_SIZE"}});
     const auto job = env.first({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"});
-    place.identity = job ? fmt::format("open mpi {}", job->value) : fmt::format("open mpi, parent {}", os::parent_pid());
+    place.identity =
+        job ? fmt::format("open mpi {}", job->value) : fmt::format("open mpi, parent {}", os::parent_pid());
     return place;
   }
   if (env.first({"PMI_RANK", "PMI_SIZE"})) {
@@ -147,8 +151,8 @@ std::optional<Place> mpi(const Environment& env) {
 
 std::optional<Place> slurm(const Environment& env) {
   const auto step = env.first({"SLURM_STEP_ID", "SLURM_STEPID"});
-  // A batch script and an interactive shell carry the allocation's variables, but are one process: they have no step, or one of
-  // Slurm's reserved steps, whose numbers begin at 0xfffffff0.
+  // A batch script and an interactive shell carry the allocation's variables, but are one process: they have no step,
+  // or one of Slurm's reserved steps, whose numbers begin at 0xfffffff0.
   if (!env.has("SLURM_PROCID") || !step || !env.has("SLURM_JOB_ID")) return std::nullopt;
   if (step->value.size() == 10 && step->value >= "4294967280") return std::nullopt;
   const Names names{Launcher::slurm, {"SLURM_PROCID"}, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, {"SLURM_LOCALID"}, {}};
@@ -163,12 +167,14 @@ std::string shown(const std::optional<int>& value) { return value ? fmt::format(
 
 Place from_knobs(const Knobs& knobs, Launcher launcher, const std::string& what) {
   if (!knobs.rank || !knobs.size)
-    throw Error(Code::invalid_argument, fmt::format("{} is set, but ISOTOPE_RANK is {} and ISOTOPE_SIZE is {}; both are needed",
-                                                    what, shown(knobs.rank), shown(knobs.size)));
-  if (*knobs.size < 1 || *knobs.size > kMaxPes || *knobs.rank < 0 || *knobs.rank >= *knobs.size)
     throw Error(Code::invalid_argument,
-                fmt::format("ISOTOPE_RANK is {} and ISOTOPE_SIZE is {}; expected 1 to {} PEs and a rank below their number",
-                            *knobs.rank, *knobs.size, kMaxPes));
+                fmt::format("{} is set, but ISOTOPE_RANK is {} and ISOTOPE_SIZE is {}; both are needed", what,
+                            shown(knobs.rank), shown(knobs.size)));
+  if (*knobs.size < 1 || *knobs.size > kMaxPes || *knobs.rank < 0 || *knobs.rank >= *knobs.size)
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("ISOTOPE_RANK is {} and ISOTOPE_SIZE is {}; expected 1 to {} PEs and a rank below their number",
+                    *knobs.rank, *knobs.size, kMaxPes));
   Place place;
   place.launcher = launcher;
   place.rank = *knobs.rank;
@@ -180,16 +186,19 @@ Place isotope_run(const Knobs& knobs) { return from_knobs(knobs, Launcher::isoto
 
 Place tcp(const Knobs& knobs) {
   if (knobs.root.empty() || knobs.job_key_file.empty())
-    throw Error(Code::invalid_argument,
-                fmt::format("the tcp bootstrap needs ISOTOPE_ROOT=host:port (it is '{}') and ISOTOPE_JOB_KEY_FILE (it is '{}')",
-                            knobs.root, knobs.job_key_file));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("the tcp bootstrap needs ISOTOPE_ROOT=host:port (it is '{}') and ISOTOPE_JOB_KEY_FILE (it is '{}')",
+                    knobs.root, knobs.job_key_file));
   return from_knobs(knobs, Launcher::tcp, "ISOTOPE_ROOT");
 }
 
 Place expected(const std::optional<Place>& place, const char* choice, const char* variables) {
   if (!place)
-    throw Error(Code::invalid_argument, fmt::format("ISOTOPE_BOOTSTRAP is {}, but {} are not set; start the program with that "
-                                                    "launcher, or leave ISOTOPE_BOOTSTRAP unset", choice, variables));
+    throw Error(Code::invalid_argument,
+                fmt::format("ISOTOPE_BOOTSTRAP is {}, but {} are not set; start the program with that "
+                            "launcher, or leave ISOTOPE_BOOTSTRAP unset",
+                            choice, variables));
   return *place;
 }
 
@@ -197,12 +206,18 @@ Place expected(const std::optional<Place>& place, const char* choice, const char
 
 const char* launcher_name(Launcher launcher) noexcept {
   switch (launcher) {
-    case Launcher::isotope_run: return "launcher";
-    case Launcher::tcp: return "tcp";
-    case Launcher::torchrun: return "torchrun";
-    case Launcher::mpi: return "mpi";
-    case Launcher::slurm: return "slurm";
-    case Launcher::single: return "single";
+    case Launcher::isotope_run:
+      return "launcher";
+    case Launcher::tcp:
+      return "tcp";
+    case Launcher::torchrun:
+      return "torchrun";
+    case Launcher::mpi:
+      return "mpi";
+    case Launcher::slurm:
+      return "slurm";
+    case Launcher::single:
+      return "single";
   }
   return "unknown";
 }
@@ -216,21 +231,26 @@ Place detect_place(const Knobs& knobs, const Getenv& lookup) {
     return isotope_run(knobs);
   }
   if (choice == "tcp") return tcp(knobs);
-  if (choice == "torchrun") return expected(torchrun(env), "torchrun", "torchrun's variables (RANK, WORLD_SIZE, MASTER_PORT)");
+  if (choice == "torchrun")
+    return expected(torchrun(env), "torchrun", "torchrun's variables (RANK, WORLD_SIZE, MASTER_PORT)");
   if (choice == "mpi")
     return expected(mpi(env), "mpi", "mpirun's variables (OMPI_COMM_WORLD_RANK and _SIZE, or PMI_RANK and PMI_SIZE)");
-  if (choice == "slurm") return expected(slurm(env), "slurm", "srun's variables (SLURM_PROCID, SLURM_STEP_ID, SLURM_JOB_ID)");
+  if (choice == "slurm")
+    return expected(slurm(env), "slurm", "srun's variables (SLURM_PROCID, SLURM_STEP_ID, SLURM_JOB_ID)");
   if (!choice.empty() && choice != "auto")
-    throw Error(Code::invalid_argument,
-                fmt::format("ISOTOPE_BOOTSTRAP is '{}'; expected auto, launcher, torchrun, mpi, slurm, tcp or single", choice));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("ISOTOPE_BOOTSTRAP is '{}'; expected auto, launcher, torchrun, mpi, slurm, tcp or single", choice));
 
   if (knobs.control_fd) return isotope_run(knobs);
   if (!knobs.root.empty()) return tcp(knobs);
   if (knobs.rank || knobs.size)
-    throw Error(Code::invalid_argument,
-                fmt::format("ISOTOPE_RANK is {} and ISOTOPE_SIZE is {}, but neither ISOTOPE_CONTROL_FD (set by `isotope run`) nor "
-                            "ISOTOPE_ROOT (for the tcp bootstrap) is set. Start the program with `isotope run`, or unset them",
-                            shown(knobs.rank), shown(knobs.size)));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format(
+            "ISOTOPE_RANK is {} and ISOTOPE_SIZE is {}, but neither ISOTOPE_CONTROL_FD (set by `isotope run`) nor "
+            "ISOTOPE_ROOT (for the tcp bootstrap) is set. Start the program with `isotope run`, or unset them",
+            shown(knobs.rank), shown(knobs.size)));
   if (auto place = torchrun(env)) return *place;
   if (auto place = mpi(env)) return *place;
   if (auto place = slurm(env)) return *place;

@@ -18,8 +18,8 @@ struct Place {
   std::string identity;
 };
 
-/// The order and the errors are those of from_environment() (select.hpp). Throws Error(not_supported) for PEs on several hosts
-/// that torchrun, mpi or slurm started.
+/// The order and the errors are those of from_environment() (select.hpp). Throws Error(not_supported) for PEs on
+/// several hosts that torchrun, mpi or slurm started.
 Place detect_place(const runtime::Knobs& knobs, const runtime::Getenv& lookup);
 
 }  // namespace isotope::bootstrap

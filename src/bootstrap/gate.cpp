@@ -81,7 +81,8 @@ void Gate::handle() {
   }
   const std::uint64_t now = os::now_ns();
   while (!visitors_.empty() && visitors_.front()->deadline_ns <= now) {
-    runtime::log_debug(fmt::format("rendezvous: a connection from {} proved nothing in time", visitors_.front()->source));
+    runtime::log_debug(
+        fmt::format("rendezvous: a connection from {} proved nothing in time", visitors_.front()->source));
     remove(*visitors_.front());
   }
   if (accept_again_ns_ != 0 && now >= accept_again_ns_ && listener_) {
@@ -94,8 +95,8 @@ void Gate::handle() {
 void Gate::accept_some() {
   for (int i = 0; i < kAcceptsPerRound; ++i) {
     os::Accepted accepted = os::accept_connection(listener_.get());
-    if (!accepted.fd && (accepted.err == EMFILE || accepted.err == ENFILE || accepted.err == ENOMEM ||
-                         accepted.err == ENOBUFS)) {
+    if (!accepted.fd &&
+        (accepted.err == EMFILE || accepted.err == ENFILE || accepted.err == ENOMEM || accepted.err == ENOBUFS)) {
       if (!visitors_.empty()) {
         remove(*visitors_.front());
         continue;

@@ -1,8 +1,8 @@
 // The door of a rendezvous: accepts connections and lets through those that prove they belong to the job.
 //
-// Anybody can connect, so a connection that has proved nothing costs little and cannot hold anything up: its buffer is a few
-// hundred bytes, it has a deadline, there is a cap on how many there are (the oldest makes room), and no call blocks.
-// Poll-driven: the owner polls poll_fd() until next_deadline_ns() and calls handle().
+// Anybody can connect, so a connection that has proved nothing costs little and cannot hold anything up: its buffer is
+// a few hundred bytes, it has a deadline, there is a cap on how many there are (the oldest makes room), and no call
+// blocks. Poll-driven: the owner polls poll_fd() until next_deadline_ns() and calls handle().
 #pragma once
 
 #include <cstdint>

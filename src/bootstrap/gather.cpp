@@ -1,5 +1,5 @@
-// See gather.hpp. The rules in one place: an all-gather completes when everybody waits; it fails for one PE at that PE's
-// deadline, and for everybody as soon as it can never complete.
+// See gather.hpp. The rules in one place: an all-gather completes when everybody waits; it fails for one PE at that
+// PE's deadline, and for everybody as soon as it can never complete.
 #include "bootstrap/gather.hpp"
 
 #include <fmt/format.h>
@@ -41,9 +41,11 @@ std::optional<Gather::Refusal> Gather::hopeless() const {
       left = Refusal{Code::peer_left, rank,
                      fmt::format("PE {} left the job, but this PE still called a collective that needs it", rank)};
     else if (member.gave_up)
-      gave_up = Refusal{Code::timeout, rank,
-                        fmt::format("PE {} had given up waiting before the last PE came; start the PEs closer together, or "
-                                    "raise ISOTOPE_BOOTSTRAP_DEADLINE", rank)};
+      gave_up =
+          Refusal{Code::timeout, rank,
+                  fmt::format("PE {} had given up waiting before the last PE came; start the PEs closer together, or "
+                              "raise ISOTOPE_BOOTSTRAP_DEADLINE",
+                              rank)};
     else if (member.state == State::failed)
       failed = Refusal{Code::peer_lost, rank, fmt::format("an earlier collective of this World failed on PE {}", rank)};
   }
@@ -74,10 +76,11 @@ std::vector<Gather::Answer> Gather::complete() {
     std::string counts;
     for (const auto& [bytes, who] : by_count)
       counts += fmt::format("{}{}: {} bytes", counts.empty() ? "" : "; ", rank_list(who), bytes);
-    fail_waiting({Code::mismatch, by_count.begin()->second.front(),
-                  fmt::format("the PEs called the same all-gather with different byte counts ({}); all must pass the same",
-                              counts)},
-                 answers);
+    fail_waiting(
+        {Code::mismatch, by_count.begin()->second.front(),
+         fmt::format("the PEs called the same all-gather with different byte counts ({}); all must pass the same",
+                     counts)},
+        answers);
     return answers;
   }
   auto all = std::make_shared<Bytes>();

@@ -1,4 +1,5 @@
-// The all-gathers of one World, as a state machine without sockets, threads or clocks: who posted, who gave up, who left.
+// The all-gathers of one World, as a state machine without sockets, threads or clocks: who posted, who gave up, who
+// left.
 //
 // The star server runs one per World, the thread bootstrap one per job. Not thread-safe: the owner locks.
 #pragma once

@@ -111,7 +111,8 @@ bool ClientHandshake::on_frame(const Frame& frame) {
     throw Error(Code::refused, "the root of the rendezvous does not hold the job's key: something else listens there",
                 hello_.rank);
   }
-  throw Error(Code::refused, fmt::format("the root of the rendezvous sent a {} frame out of order", frame_name(frame.index())),
+  throw Error(Code::refused,
+              fmt::format("the root of the rendezvous sent a {} frame out of order", frame_name(frame.index())),
               hello_.rank);
 }
 

@@ -5,9 +5,9 @@
 //   PE   -> root   proof      MAC(key, "pe",   everything above)
 //   root -> PE     welcome    MAC(key, "root", everything above)
 //
-// The PE proves first, so the root computes nothing for strangers. Both nonces are in both MACs, so nothing can be replayed; the
-// role is too, so nothing can be reflected. Over a unix socket the kernel names the user at the other end, which
-// takes the place of the key: hello, welcome.
+// The PE proves first, so the root computes nothing for strangers. Both nonces are in both MACs, so nothing can be
+// replayed; the role is too, so nothing can be reflected. Over a unix socket the kernel names the user at the other
+// end, which takes the place of the key: hello, welcome.
 //
 // Pure state machines: the owner moves the frames.
 #pragma once

@@ -21,15 +21,23 @@ std::shared_ptr<Channel> shared_channel(int rank, int size, int fd) {
     if ((*channel)->forked())
       throw Error(Code::forked, "this process is a fork of a PE that called init(); it is no PE itself", rank);
     if ((*channel)->fd() != fd || (*channel)->rank() != rank || (*channel)->size() != size)
-      throw Error(Code::invalid_argument,
-                  fmt::format("ISOTOPE_CONTROL_FD, ISOTOPE_RANK and ISOTOPE_SIZE changed after the first init(), to {}, {} and {}; "
-                              "the launcher sets them once", fd, rank, size), rank);
+      throw Error(
+          Code::invalid_argument,
+          fmt::format(
+              "ISOTOPE_CONTROL_FD, ISOTOPE_RANK and ISOTOPE_SIZE changed after the first init(), to {}, {} and {}; "
+              "the launcher sets them once",
+              fd, rank, size),
+          rank);
     return *channel;
   }
   if (!os::is_stream_socket(fd))
-    throw Error(Code::invalid_argument,
-                fmt::format("ISOTOPE_CONTROL_FD is {}, which is no open socket in this process. A program that a PE starts is no PE "
-                            "itself: unset ISOTOPE_CONTROL_FD, ISOTOPE_RANK and ISOTOPE_SIZE there", fd), rank);
+    throw Error(
+        Code::invalid_argument,
+        fmt::format(
+            "ISOTOPE_CONTROL_FD is {}, which is no open socket in this process. A program that a PE starts is no PE "
+            "itself: unset ISOTOPE_CONTROL_FD, ISOTOPE_RANK and ISOTOPE_SIZE there",
+            fd),
+        rank);
   os::set_close_on_exec(fd);
   Channel::Options options;
   options.rank = rank;

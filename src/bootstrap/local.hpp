@@ -1,7 +1,7 @@
 // Rendezvous of the PEs of one host that share nothing but their environment: torchrun, mpirun, srun.
 //
-// Rank 0 listens on an abstract unix socket whose name all PEs can compute; the kernel tells each side which user the other one
-// is. That proof takes the place of a key: there is no secret channel to move one.
+// Rank 0 listens on an abstract unix socket whose name all PEs can compute; the kernel tells each side which user the
+// other one is. That proof takes the place of a key: there is no secret channel to move one.
 #pragma once
 
 #include <memory>

@@ -82,8 +82,10 @@ std::shared_ptr<Channel> enter(const Door& door, int rank, int size, const JobId
     if (socket) err = os::socket_error(socket.get());
     if (err != 0) {
       if (!door.patient || !may_come_later(err))
-        throw Error(Code::bootstrap_failed, fmt::format("PE {} cannot connect to {}: {}. {}", rank, door.where,
-                                                        std::strerror(err), door.when_nobody), rank, door.root_rank);
+        throw Error(
+            Code::bootstrap_failed,
+            fmt::format("PE {} cannot connect to {}: {}. {}", rank, door.where, std::strerror(err), door.when_nobody),
+            rank, door.root_rank);
     } else if (door.check(socket.get())) {
       hello.nonce = random_nonce();
       ClientHandshake handshake(door.key, hello);
@@ -94,10 +96,10 @@ std::shared_ptr<Channel> enter(const Door& door, int rank, int size, const JobId
         Channel::Options options;
         options.rank = rank;
         options.size = size;
-        options.when_closed = {door.root_rank == Error::kNobody ? Code::bootstrap_failed : Code::peer_lost, Error::kNobody,
-                               door.root_rank, 0,
-                               fmt::format("the root of the rendezvous at {} ended while PEs still needed it. {}", door.where,
-                                           door.when_nobody)};
+        options.when_closed = {door.root_rank == Error::kNobody ? Code::bootstrap_failed : Code::peer_lost,
+                               Error::kNobody, door.root_rank, 0,
+                               fmt::format("the root of the rendezvous at {} ended while PEs still needed it. {}",
+                                           door.where, door.when_nobody)};
         return std::make_shared<Channel>(std::move(socket), std::move(decoder), std::move(options));
       }
       last = outcome == Outcome::closed ? "the root closed the connection" : "the root did not answer";
@@ -109,8 +111,8 @@ std::shared_ptr<Channel> enter(const Door& door, int rank, int size, const JobId
   throw Error(Code::timeout,
               fmt::format("PE {} gave up after {:.1f} s: {}could not meet the other PEs at {} ({}). {}", rank,
                           static_cast<double>(deadline.elapsed_ns()) * 1e-9,
-                          door.root_rank == Error::kNobody ? "" : fmt::format("PE {} never came; ", door.root_rank), door.where,
-                          last, door.when_nobody),
+                          door.root_rank == Error::kNobody ? "" : fmt::format("PE {} never came; ", door.root_rank),
+                          door.where, last, door.when_nobody),
               rank, door.root_rank);
 }
 

@@ -14,9 +14,14 @@
 
 namespace isotope::bootstrap {
 
+namespace {
+constexpr std::uint64_t kLastWordsNs = 500'000'000;
+}  // namespace
+
 Root::Root(os::Fd listener, Options options) : options_(std::move(options)), size_(options_.size) {
   gate_.emplace(
-      std::move(listener), options_.gate, [this](const Hello& hello, const std::string& who) { return admit(hello, who); },
+      std::move(listener), options_.gate,
+      [this](const Hello& hello, const std::string& who) { return admit(hello, who); },
       [this](const Hello& hello, os::Fd socket) { enter(hello, std::move(socket)); });
   if (size_ > 0) star_.emplace(size_);
   last_active_ns_ = os::now_ns();
@@ -51,14 +56,17 @@ void Root::run() {
 void Root::serve_until_over() {
   for (;;) {
     std::uint64_t asked;
+    bool give_up;
+    wake_.clear();
     {
       const std::lock_guard lock(mutex_);
       asked = asked_;
+      give_up = std::exchange(give_up_asked_, false);
       if (close_asked_) gate_->stop_listening();
     }
-    wake_.clear();
     gate_->handle();
     if (star_) star_->handle();
+    if (star_ && give_up) star_->give_up();
     const std::uint64_t now = os::now_ns();
     if (over(now)) return;
     if (!star_ || star_->idle()) {
@@ -67,7 +75,8 @@ void Root::serve_until_over() {
       changed_.notify_all();
     }
     // A quarter of the shorter patience: ending a little late harms nobody.
-    std::uint64_t next = now + std::max<std::uint64_t>(std::min(options_.patience_ns, options_.linger_ns) / 4, 10'000'000);
+    std::uint64_t next =
+        now + std::max<std::uint64_t>(std::min(options_.patience_ns, options_.linger_ns) / 4, 10'000'000);
     if (const auto deadline = gate_->next_deadline_ns()) next = std::min(next, *deadline);
     const int timeout_ms = next <= now ? 0 : os::Deadline::after_ns(next - now).poll_timeout_ms();
     std::array<os::PollEntry, 3> entries{{{gate_->poll_fd(), os::kReadable, false},
@@ -101,7 +110,8 @@ std::optional<std::string> Root::admit(const Hello& hello, const std::string& wh
     return fmt::format("{} was refused: the job has {} PEs, as {} said; start all PEs with the same size", who, size_,
                        names_.empty() ? "the root" : names_.begin()->second);
   if (const auto at = names_.find(hello.rank); at != names_.end())
-    return fmt::format("{} was refused: rank {} is taken by {}; give every PE a rank of its own", who, hello.rank, at->second);
+    return fmt::format("{} was refused: rank {} is taken by {}; give every PE a rank of its own", who, hello.rank,
+                       at->second);
   names_.emplace(hello.rank, who);
   return std::nullopt;
 }
@@ -112,15 +122,18 @@ void Root::enter(const Hello& hello, os::Fd socket) {
   if (++attached_ == size_ && !options_.listen_until_end) gate_->stop_listening();
 }
 
-void Root::round(bool close, std::uint64_t limit_ns) noexcept {
+bool Root::round(bool Root::* request, std::uint64_t limit_ns) noexcept {
   std::unique_lock lock(mutex_);
-  close_asked_ = close_asked_ || close;
+  if (request != nullptr) this->*request = true;
   const std::uint64_t mine = ++asked_;
   wake_.signal();
-  changed_.wait_for(lock, std::chrono::nanoseconds(limit_ns), [&] { return finished_ || answered_ >= mine; });
+  return changed_.wait_for(lock, std::chrono::nanoseconds(limit_ns), [&] { return finished_ || answered_ >= mine; });
 }
 
-void Root::flush(std::uint64_t limit_ns) noexcept { round(false, limit_ns); }
-void Root::stop_listening() noexcept { round(true, 1'000'000'000); }
+void Root::finish() noexcept {
+  if (!round(nullptr, options_.linger_ns / 10)) round(&Root::give_up_asked_, kLastWordsNs);
+}
+
+void Root::stop_listening() noexcept { round(&Root::close_asked_, kLastWordsNs); }
 
 }  // namespace isotope::bootstrap

@@ -1,7 +1,7 @@
 // The root of a rendezvous: a thread that lets PEs in at a Gate and serves them with a StarServer.
 //
-// The thread ends by itself: when every PE came and closed its socket again, or when nobody is connected for a while. It
-// runs none of the program's signal handlers and owns all it uses, so a process may exit while it runs.
+// The thread ends by itself: when every PE came and closed its socket again, or when nobody is connected for a while.
+// It runs none of the program's signal handlers and owns all it uses, so a process may exit while it runs.
 #pragma once
 
 #include <condition_variable>
@@ -32,8 +32,9 @@ class Root {
 
   static std::shared_ptr<Root> start(os::Fd listener, Options options);
 
-  /// Waits until all that PEs were owed by now is on its way, for at most `limit_ns`: a process may exit after that.
-  void flush(std::uint64_t limit_ns) noexcept;
+  /// For a PE that is done, whose process may exit and take the root with it. Waits until no PE needs the root, for at
+  /// most a tenth of the bootstrap deadline; then those that still wait are told now what they wait for in vain.
+  void finish() noexcept;
   /// Frees the address, for a next rendezvous there. Returns when it is free.
   void stop_listening() noexcept;
 
@@ -46,8 +47,8 @@ class Root {
   bool anybody_connected() const;
   std::optional<std::string> admit(const Hello& hello, const std::string& who);
   void enter(const Hello& hello, os::Fd socket);
-  /// Asks the thread for a round and waits until it has made one with nothing left to send.
-  void round(bool close, std::uint64_t limit_ns) noexcept;
+  /// Asks the thread for a round and waits until it has made one after which the star is idle. False at the limit.
+  bool round(bool Root::* request, std::uint64_t limit_ns) noexcept;
 
   const Options options_;
   // The thread's own.
@@ -57,13 +58,14 @@ class Root {
   int attached_ = 0;
   std::map<int, std::string> names_;  // who came, for messages
   std::uint64_t last_active_ns_ = 0;
-  // Shared with flush() and stop_listening().
+  // Shared with finish() and stop_listening().
   os::EventFd wake_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t asked_ = 0;
   std::uint64_t answered_ = 0;
   bool close_asked_ = false;
+  bool give_up_asked_ = false;
   bool finished_ = false;
 };
 

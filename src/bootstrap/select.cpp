@@ -17,12 +17,16 @@ std::unique_ptr<Bootstrap> from_environment(const runtime::Knobs& knobs) {
     return value;
   });
   switch (place.launcher) {
-    case Launcher::isotope_run: return from_control_fd(place.rank, place.size, *knobs.control_fd, knobs);
-    case Launcher::tcp: return from_root(knobs);
+    case Launcher::isotope_run:
+      return from_control_fd(place.rank, place.size, *knobs.control_fd, knobs);
+    case Launcher::tcp:
+      return from_root(knobs);
     case Launcher::torchrun:
     case Launcher::mpi:
-    case Launcher::slurm: return meet_locally(place, knobs);
-    case Launcher::single: break;
+    case Launcher::slurm:
+      return meet_locally(place, knobs);
+    case Launcher::single:
+      break;
   }
   return single();
 }

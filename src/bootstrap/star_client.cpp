@@ -10,14 +10,15 @@ namespace {
 
 constexpr std::uint64_t kSocketTag = 0;
 constexpr std::uint64_t kNoticeTag = 1;
-// The server knows who is missing and answers at the deadline. Only a server that is itself stuck lets a PE give up alone,
-// a little later, yet inside the promised 10 %.
+// The server knows who is missing and answers at the deadline. Only a server that is itself stuck lets a PE give up
+// alone, a little later, yet inside the promised 10 %.
 constexpr std::uint64_t kGracePercent = 7;
 constexpr std::uint64_t kLastWordsNs = 200'000'000;
 
 }  // namespace
 
-StarClient::StarClient(std::string name, std::shared_ptr<Channel> channel, os::Deadline begun, std::function<void()> at_end)
+StarClient::StarClient(std::string name, std::shared_ptr<Channel> channel, os::Deadline begun,
+                       std::function<void()> at_end)
     : name_(std::move(name)),
       channel_(std::move(channel)),
       slot_(channel_->join()),
@@ -43,7 +44,8 @@ std::vector<std::byte> StarClient::allgather(std::span<const std::byte> mine) {
     throw Error(Code::forked, "this process is a fork of a PE; only the parent may use its World", rank());
   if (mine.size() > kMaxAllgatherBytes)
     throw Error(Code::invalid_argument,
-                fmt::format("an all-gather of {} bytes is above the cap of {}", mine.size(), kMaxAllgatherBytes), rank());
+                fmt::format("an all-gather of {} bytes is above the cap of {}", mine.size(), kMaxAllgatherBytes),
+                rank());
   const os::Deadline deadline = first_ ? deadline_ : os::Deadline::after_ns(deadline_.span_ns());
   first_ = false;
   const std::uint64_t gone = deadline.elapsed_ns();
@@ -70,7 +72,8 @@ std::vector<std::byte> StarClient::await_answer(const os::Deadline& deadline) {
       throw Error(Code::timeout, "the process that serves the rendezvous does not answer; is it stopped?", rank());
     }
     const std::uint32_t want = os::kReadable | (channel_->wants_write() ? os::kWritable : 0);
-    std::array<os::PollEntry, 2> entries{{{channel_->fd(), want, false}, {slot_->answer_wake.fd(), os::kReadable, false}}};
+    std::array<os::PollEntry, 2> entries{
+        {{channel_->fd(), want, false}, {slot_->answer_wake.fd(), os::kReadable, false}}};
     os::poll_fds(entries, os::Deadline::after_ns(patience - gone).poll_timeout_ms());
   }
 }

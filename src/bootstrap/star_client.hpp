@@ -1,5 +1,5 @@
-// The Bootstrap of a PE that is connected to a StarServer: by the launcher's socket, by TCP, or by a unix socket. These differ
-// only in how the channel was made.
+// The Bootstrap of a PE that is connected to a StarServer: by the launcher's socket, by TCP, or by a unix socket. These
+// differ only in how the channel was made.
 #pragma once
 
 #include <atomic>

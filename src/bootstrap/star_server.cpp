@@ -1,4 +1,5 @@
-// See star_server.hpp. Each PE has a connection; each World has a Gather; one timer wakes the owner at the next deadline.
+// See star_server.hpp. Each PE has a connection; each World has a Gather; one timer wakes the owner at the next
+// deadline.
 #include "bootstrap/star_server.hpp"
 
 #include <fmt/format.h>
@@ -58,7 +59,11 @@ struct StarServer::Impl {
   void send(int rank, std::shared_ptr<const Bytes> bytes);
   void answer(std::uint32_t world, const std::vector<Gather::Answer>& answers);
   void record(const AbortNotice& what, int except);
-  void expire();
+  void expire(std::uint64_t now_ns);
+  bool anybody_waits() const {
+    return !first_notice &&
+           std::any_of(worlds.begin(), worlds.end(), [](const auto& w) { return w.second.gather.anybody_waits(); });
+  }
   void set_timer();
 
   int size;
@@ -94,9 +99,12 @@ std::optional<AbortNotice> StarServer::notice() const { return impl_->first_noti
 void StarServer::end_job(const AbortNotice& notice) { impl_->record(notice, Error::kNobody); }
 
 bool StarServer::idle() const {
-  return std::none_of(impl_->all.begin(), impl_->all.end(),
-                      [](const Pe& pe) { return pe.connection && pe.connection->wants_write(); });
+  return !impl_->anybody_waits() && std::none_of(impl_->all.begin(), impl_->all.end(), [](const Pe& pe) {
+    return pe.connection && pe.connection->wants_write();
+  });
 }
+
+void StarServer::give_up() { impl_->expire(~std::uint64_t{0}); }
 
 void StarServer::handle() {
   std::array<os::Epoll::Event, 64> events;
@@ -105,7 +113,7 @@ void StarServer::handle() {
     n = impl_->epoll.wait(events, 0);
     for (std::size_t i = 0; i < n; ++i) {
       if (events[i].tag == kTimerTag)
-        impl_->expire();
+        impl_->expire(os::now_ns());
       else
         impl_->service(static_cast<int>(events[i].tag));
     }
@@ -169,7 +177,8 @@ void StarServer::Impl::on_join(int rank, const Join& join) {
 void StarServer::Impl::on_allgather(int rank, const Allgather& post) {
   Pe& who = pe(rank);
   const auto open = who.open.find(post.world);
-  if (open == who.open.end()) return violation(rank, fmt::format("it posted to World {}, which it is not in", post.world));
+  if (open == who.open.end())
+    return violation(rank, fmt::format("it posted to World {}, which it is not in", post.world));
   Gather& gather = worlds.at(post.world).gather;
   if (post.sequence != open->second || gather.waiting(rank))
     return violation(rank, fmt::format("it posted all-gather {}, but its next is {}", post.sequence, open->second));
@@ -177,8 +186,9 @@ void StarServer::Impl::on_allgather(int rank, const Allgather& post) {
   if (first_notice) return;  // it knows, or is about to read it
   for (int other = 0; other < size; ++other)
     if (pe(other).status.closed && !pe(other).status.joined)
-      return record({Code::peer_lost, Error::kNobody, other, 0, fmt::format("PE {} ended before it called init()", other)},
-                    Error::kNobody);
+      return record(
+          {Code::peer_lost, Error::kNobody, other, 0, fmt::format("PE {} ended before it called init()", other)},
+          Error::kNobody);
   const std::uint64_t budget = std::min(post.budget_ns, std::uint64_t{1} << 62);
   answer(post.world, gather.post(rank, post.bytes, os::now_ns() + budget));
 }
@@ -201,8 +211,7 @@ void StarServer::Impl::on_close(int rank) {
   // A World that failed for this PE is no reason: it was told, and so were, or will be, the others.
   const bool lost = std::any_of(who.open.begin(), who.open.end(),
                                 [&](const auto& entry) { return !worlds.at(entry.first).gather.failed(rank); });
-  const bool needed = std::any_of(worlds.begin(), worlds.end(), [](auto& entry) { return entry.second.gather.anybody_waits(); });
-  if (lost || (needed && !who.status.joined)) {
+  if (lost || (anybody_waits() && !who.status.joined)) {
     const char* how = lost ? "without leaving the job" : "before it called init()";
     record({Code::peer_lost, Error::kNobody, rank, 0, fmt::format("PE {} ended {}", rank, how)}, Error::kNobody);
     return;
@@ -248,10 +257,9 @@ void StarServer::Impl::record(const AbortNotice& what, int except) {
     if (rank != except) send(rank, bytes);
 }
 
-void StarServer::Impl::expire() {
+void StarServer::Impl::expire(std::uint64_t now_ns) {
   if (first_notice) return;
-  const std::uint64_t now = os::now_ns();
-  for (auto& [number, world] : worlds) answer(number, world.gather.expire(now));
+  for (auto& [number, world] : worlds) answer(number, world.gather.expire(now_ns));
 }
 
 void StarServer::Impl::set_timer() {

@@ -26,17 +26,19 @@ class StarServer {
 
   /// An epoll descriptor: readable when handle() has work to do.
   int poll_fd() const;
-  /// Reads what has come, answers complete all-gathers, passes notices on. Never blocks, never throws for what a peer sent:
-  /// a peer that breaks the protocol is dropped and the job aborted with Code::refused.
+  /// Reads what has come, answers complete all-gathers, passes notices on. Never blocks, never throws for what a peer
+  /// sent: a peer that breaks the protocol is dropped and the job aborted with Code::refused.
   void handle();
-  /// True when everything that was to be sent has reached the kernel.
+  /// True when no PE waits in an all-gather and everything that was to be sent has reached the kernel.
   bool idle() const;
+  /// Answers every PE that waits as if its deadline had come: the last act of an owner that goes away.
+  void give_up();
 
   /// What a PE has told so far. Frames it sent before it died count.
   struct PeStatus {
-    bool joined = false;                // has sent anything, i.e. called init()
-    int open_worlds = 0;                // inits minus leaves: above 0 at its end means it did not leave in good order
-    bool closed = false;                // its socket is at end of file
+    bool joined = false;  // has sent anything, i.e. called init()
+    int open_worlds = 0;  // inits minus leaves: above 0 at its end means it did not leave in good order
+    bool closed = false;  // its socket is at end of file
   };
   PeStatus status(int rank) const;
 

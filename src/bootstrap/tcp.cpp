@@ -19,8 +19,6 @@
 namespace isotope::bootstrap {
 namespace {
 
-constexpr std::uint64_t kFlushNs = 1'000'000'000;
-
 /// The roots that get_unique_id() started in this process: a PE here flushes its root before it may exit. Leaked on
 /// purpose, since root threads outlive main().
 struct Roots {
@@ -60,8 +58,8 @@ Door tcp_door(const os::SocketAddress& target, const Key& key) {
 void check_rank(int rank, int size) {
   if (size < 1 || size > kMaxPes || rank < 0 || rank >= size)
     throw Error(Code::invalid_argument,
-                fmt::format("rank {} of {}: there are 1 to {} PEs, and a rank is at least 0 and below their number", rank, size,
-                            kMaxPes));
+                fmt::format("rank {} of {}: there are 1 to {} PEs, and a rank is at least 0 and below their number",
+                            rank, size, kMaxPes));
 }
 
 }  // namespace
@@ -102,7 +100,8 @@ Key parse_key(const std::string& text, const std::string& path) {
   if (!good)
     throw Error(Code::invalid_argument,
                 fmt::format("{} (ISOTOPE_JOB_KEY_FILE) does not hold 64 hexadecimal digits; make one with "
-                            "`(umask 077; openssl rand -hex 32 > {})`", path, path));
+                            "`(umask 077; openssl rand -hex 32 > {})`",
+                            path, path));
   return key;
 }
 
@@ -112,10 +111,11 @@ std::unique_ptr<Bootstrap> from_unique_id(int rank, int size, const UniqueId& id
   const UniqueIdParts parts = unpack(id);
   Door door = tcp_door(parts.address, parts.key);
   door.patient = false;  // it listens since before the id existed
-  door.when_nobody = "The process that called get_unique_id() must live until every init() has returned; an id serves one job";
+  door.when_nobody =
+      "The process that called get_unique_id() must live until every init() has returned; an id serves one job";
   auto channel = enter(door, rank, size, parts.job, deadline);
   std::function<void()> at_end;
-  if (auto root = Roots::get().find(parts.job)) at_end = [root] { root->flush(kFlushNs); };
+  if (auto root = Roots::get().find(parts.job)) at_end = [root] { root->finish(); };
   return std::make_unique<StarClient>("unique id", std::move(channel), deadline, std::move(at_end));
 }
 
@@ -142,11 +142,12 @@ std::unique_ptr<Bootstrap> from_root(const runtime::Knobs& knobs) {
   }
   Door door = tcp_door(address, key);
   door.root_rank = 0;
-  door.when_nobody = "PE 0 listens at ISOTOPE_ROOT; look whether it runs and whether the address can be reached from here";
+  door.when_nobody =
+      "PE 0 listens at ISOTOPE_ROOT; look whether it runs and whether the address can be reached from here";
   std::function<void()> at_end;
   if (root)
     at_end = [root] {
-      root->flush(kFlushNs);
+      root->finish();
       root->stop_listening();
     };
   try {

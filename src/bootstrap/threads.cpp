@@ -48,13 +48,15 @@ struct Hub {
 
 class ThreadPe : public Bootstrap {
  public:
-  ThreadPe(int rank, std::shared_ptr<Hub> hub) : rank_(rank), hub_(std::move(hub)), generation_(os::fork_generation()) {}
+  ThreadPe(int rank, std::shared_ptr<Hub> hub)
+      : rank_(rank), hub_(std::move(hub)), generation_(os::fork_generation()) {}
 
   ~ThreadPe() override {
     if (forked()) return;
     const std::lock_guard lock(hub_->mutex);
     if (left_ || hub_->gather.failed(rank_)) return;
-    hub_->end({Code::peer_lost, rank_, rank_, 0, fmt::format("PE {} dropped its World without leaving the job", rank_)});
+    hub_->end(
+        {Code::peer_lost, rank_, rank_, 0, fmt::format("PE {} dropped its World without leaving the job", rank_)});
   }
 
   int rank() const override { return rank_; }
@@ -65,11 +67,14 @@ class ThreadPe : public Bootstrap {
     if (forked()) throw Error(Code::forked, "this process is a fork of a PE; only the parent may use its World", rank_);
     if (mine.size() > kMaxAllgatherBytes)
       throw Error(Code::invalid_argument,
-                  fmt::format("an all-gather of {} bytes is above the cap of {}", mine.size(), kMaxAllgatherBytes), rank_);
+                  fmt::format("an all-gather of {} bytes is above the cap of {}", mine.size(), kMaxAllgatherBytes),
+                  rank_);
     const auto deadline = os::Deadline::after_ns(hub_->deadline_ns);
     std::unique_lock lock(hub_->mutex);
     Hub::Seat& seat = hub_->seats[static_cast<std::size_t>(rank_)];
-    const auto throw_notice = [&] { throw Error(hub_->notice->code, hub_->notice->message, rank_, hub_->notice->peer); };
+    const auto throw_notice = [&] {
+      throw Error(hub_->notice->code, hub_->notice->message, rank_, hub_->notice->peer);
+    };
     if (hub_->notice) throw_notice();
     hub_->deliver(hub_->gather.post(rank_, mine, os::now_ns() + hub_->deadline_ns));
     while (!seat.answer && !hub_->notice) {

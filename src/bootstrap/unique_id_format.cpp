@@ -1,4 +1,5 @@
-// Layout: magic 8 | version u16 | family u16 | port u16 | zero u16 | scope u32 | address 16 | job 16 | key 32 | zeros | hash 16
+// Layout: magic 8 | version u16 | family u16 | port u16 | zero u16 | scope u32 | address 16 | job 16 | key 32 | zeros |
+// hash 16
 #include "bootstrap/unique_id_format.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +20,10 @@ JobId checksum(const UniqueId& id) { return hash_job_id(ByteView(id.bytes).first
 
 UniqueId pack(const UniqueIdParts& parts) {
   Writer w;
-  w.text(kIdMagic).number(kIdVersion).number(static_cast<std::uint16_t>(parts.address.family)).number(parts.address.port);
+  w.text(kIdMagic)
+      .number(kIdVersion)
+      .number(static_cast<std::uint16_t>(parts.address.family))
+      .number(parts.address.port);
   w.number(std::uint16_t{0}).number(parts.address.scope).bytes(std::as_bytes(std::span(parts.address.bytes)));
   w.bytes(parts.job).bytes(parts.key.bytes);
   const Bytes bytes = w.take();
@@ -37,8 +41,10 @@ UniqueIdParts unpack(const UniqueId& id) {
   Reader r(ByteView(id.bytes).subspan(kIdMagic.size()));
   const auto version = r.number<std::uint16_t>();
   if (version != kIdVersion)
-    throw Error(Code::refused, fmt::format("the UniqueId has version {}, this build reads version {}; build all PEs from one "
-                                           "version of Isotope", version, kIdVersion));
+    throw Error(Code::refused,
+                fmt::format("the UniqueId has version {}, this build reads version {}; build all PEs from one "
+                            "version of Isotope",
+                            version, kIdVersion));
   UniqueIdParts parts;
   parts.address.family = r.number<std::uint16_t>();
   parts.address.port = r.number<std::uint16_t>();
@@ -50,7 +56,8 @@ UniqueIdParts unpack(const UniqueId& id) {
   const JobId sum = checksum(id);
   const bool whole = std::equal(sum.begin(), sum.end(), id.bytes + kHashAt);
   if (!whole || (parts.address.family != 4 && parts.address.family != 6) || parts.address.port == 0)
-    throw Error(Code::invalid_argument, "the UniqueId was damaged on its way: its checksum does not fit; move all 128 bytes");
+    throw Error(Code::invalid_argument,
+                "the UniqueId was damaged on its way: its checksum does not fit; move all 128 bytes");
   return parts;
 }
 

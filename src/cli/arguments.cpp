@@ -59,7 +59,8 @@ Arguments split_arguments(const CLI::App& app, const std::vector<std::string>& a
     const bool has_value = is_long ? equals != std::string::npos : word.size() > 2;
     if (option->get_items_expected_max() == 0 || has_value) continue;
     if (i + 1 == arguments.size()) {
-      throw Error(Code::invalid_argument, "option '" + name + "' needs a value: " + name + " " + option->get_type_name());
+      throw Error(Code::invalid_argument,
+                  "option '" + name + "' needs a value: " + name + " " + option->get_type_name());
     }
     split.own.push_back(arguments[++i]);
   }

@@ -1,7 +1,7 @@
 // Splits a command's arguments into its own and the program's, and finds options that do not exist.
 //
-// Done before CLI11 sees them: everything after the program's name belongs to the program, also when it looks like an option
-// of ours or like a subcommand.
+// Done before CLI11 sees them: everything after the program's name belongs to the program, also when it looks like an
+// option of ours or like a subcommand.
 #pragma once
 
 #include <CLI/CLI.hpp>

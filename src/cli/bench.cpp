@@ -28,9 +28,12 @@ class Bench : public Command {
            "  isotope bench alloc --pes 8 --threads         eight PEs as threads of one process\n"
            "  isotope bench all --json result.json          everything, also written as JSON\n"
            "  isotope bench startup --quick                 does it work? The numbers mean little\n"
-           "\nEach row shows ours, a peer (another way to do the same) and the limit (the least that the machine must do for it).\n"
-           "They take turns, so what disturbs the machine disturbs all alike; each number is the median of its turns. A ratio\n"
-           "above 1 means that ours is better. Peers are optional: with Open MPI installed when Isotope was configured,\n"
+           "\nEach row shows ours, a peer (another way to do the same) and the limit (the least that the machine must "
+           "do for it).\n"
+           "They take turns, so what disturbs the machine disturbs all alike; each number is the median of its turns. "
+           "A ratio\n"
+           "above 1 means that ours is better. Peers are optional: with Open MPI installed when Isotope was "
+           "configured,\n"
            "`alloc` and `startup` compare with it.\n";
   }
 
@@ -40,7 +43,8 @@ class Bench : public Command {
         ->type_name("N");
     app.add_flag("--threads", threads_, "PEs are threads of one process");
     app.add_option("--json", json_, "write the result here too; - prints it instead of the table")->type_name("FILE");
-    app.add_option("--repeats", repeats_, "how many turns each contestant has (each benchmark has its own default)")->type_name("K");
+    app.add_option("--repeats", repeats_, "how many turns each contestant has (each benchmark has its own default)")
+        ->type_name("K");
     app.add_flag("--quick", quick_, "few and short turns");
     app.add_flag("--list", list_, "list the benchmarks");
   }
@@ -78,7 +82,8 @@ class Bench : public Command {
     std::vector<std::string> known;
     for (const auto& topic : bench::topics()) known.push_back(topic->name());
     if (names_.empty()) {
-      throw Error(Code::invalid_argument, fmt::format("no benchmark named; expected {} or all", fmt::join(known, ", ")));
+      throw Error(Code::invalid_argument,
+                  fmt::format("no benchmark named; expected {} or all", fmt::join(known, ", ")));
     }
     std::vector<std::unique_ptr<bench::Topic>> result;
     for (const std::string& name : names_) {

@@ -30,8 +30,9 @@ long read_count(const std::string& option, const std::string& text, long least, 
   long number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most) {
-    throw Error(Code::invalid_argument, fmt::format("{} is '{}'; expected a whole number from {} to {}, e.g. {} {}", option, text,
-                                                    least, most, option, std::max(least, std::min(most, 4L))));
+    throw Error(Code::invalid_argument,
+                fmt::format("{} is '{}'; expected a whole number from {} to {}, e.g. {} {}", option, text, least, most,
+                            option, std::max(least, std::min(most, 4L))));
   }
   return number;
 }

@@ -45,7 +45,8 @@ struct Registration {
 /// All commands, in order of place.
 std::vector<std::unique_ptr<Command>> commands();
 
-/// "one of" helpers for execute(): each throws Error(invalid_argument) naming option, value, what was expected and an example.
+/// "one of" helpers for execute(): each throws Error(invalid_argument) naming option, value, what was expected and an
+/// example.
 long read_count(const std::string& option, const std::string& text, long least, long most);
 
 }  // namespace isotope::cli

@@ -94,19 +94,20 @@ class Info : public Command {
                            {"meaning", knob.meaning}});
     }
     const auto problem = knob_problem();
-    const Json all = {{"schema", "isotope.info/1"},
-                      {"machine", machine_json(machine_info())},
-                      {"build",
-                       {{"version", build.version},
-                        {"compiler", build.compiler},
-                        {"build_type", build.build_type},
-                        {"checked", build.checked},
-                        {"sanitizers", build.sanitizers},
-                        {"platforms", build.platforms}}},
-                      {"chosen", {{"platform", choice.platform}, {"bootstrap", choice.bootstrap}, {"because", choice.because}}},
-                      {"knobs", all_knobs},
-                      {"warnings", knob_warnings()},
-                      {"problem", problem ? Json(*problem) : Json(nullptr)}};
+    const Json all = {
+        {"schema", "isotope.info/1"},
+        {"machine", machine_json(machine_info())},
+        {"build",
+         {{"version", build.version},
+          {"compiler", build.compiler},
+          {"build_type", build.build_type},
+          {"checked", build.checked},
+          {"sanitizers", build.sanitizers},
+          {"platforms", build.platforms}}},
+        {"chosen", {{"platform", choice.platform}, {"bootstrap", choice.bootstrap}, {"because", choice.because}}},
+        {"knobs", all_knobs},
+        {"warnings", knob_warnings()},
+        {"problem", problem ? Json(*problem) : Json(nullptr)}};
     // A variable may hold any bytes; JSON may not.
     fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
   }
@@ -117,14 +118,16 @@ class Info : public Command {
     section.row("host", or_unknown(machine.host));
     section.row("kernel", or_unknown(machine.kernel));
     section.row("cpu", or_unknown(machine.cpu_model));
-    section.row("cores", fmt::format("{} ({} hardware threads, packages: {}); this process may use {} threads", machine.cores,
-                                     machine.cpus, machine.packages, machine.usable_cpus));
+    section.row("cores", fmt::format("{} ({} hardware threads, packages: {}); this process may use {} threads",
+                                     machine.cores, machine.cpus, machine.packages, machine.usable_cpus));
     for (const NumaNode& node : machine.numa_nodes) {
       section.row(fmt::format("NUMA node {}", node.id),
                   fmt::format("{} hardware threads, {}", node.cpus, bytes_text(node.memory_bytes)));
     }
-    std::string memory = fmt::format("{}, {} available", bytes_text(machine.memory_bytes), bytes_text(machine.memory_available_bytes));
-    if (machine.memory_limit_bytes < machine.memory_bytes) memory += ", limited to " + bytes_text(machine.memory_limit_bytes);
+    std::string memory =
+        fmt::format("{}, {} available", bytes_text(machine.memory_bytes), bytes_text(machine.memory_available_bytes));
+    if (machine.memory_limit_bytes < machine.memory_bytes)
+      memory += ", limited to " + bytes_text(machine.memory_limit_bytes);
     section.row("memory", memory);
     std::string pages = fmt::format("{} pages", bytes_text(machine.page_bytes));
     for (const HugePages& size : machine.huge_pages) {
@@ -163,13 +166,14 @@ class Info : public Command {
       value = std::max(value, std::min<std::size_t>(knob.value.size(), 24));
       fallback = std::max(fallback, knob.fallback.size());
     }
-    fmt::print("{}Knobs{} (environment variables; * marks those that are set)\n", color ? "\033[1m" : "", color ? "\033[0m" : "");
+    fmt::print("{}Knobs{} (environment variables; * marks those that are set)\n", color ? "\033[1m" : "",
+               color ? "\033[0m" : "");
     fmt::print("  {:<{}}  {:<{}}  {:<{}}  {}\n", "variable", name, "value", value, "default", fallback, "meaning");
     for (const KnobInfo& knob : all) {
       const bool lit = color && knob.set;
-      fmt::print("{}{} {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", lit ? "\033[1m" : "", knob.set ? "*" : " ", knob.variable, name,
-                 shown(knob.value), value, shown(knob.fallback), fallback, knob.internal ? "(internal) " : "", knob.meaning,
-                 lit ? "\033[0m" : "");
+      fmt::print("{}{} {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", lit ? "\033[1m" : "", knob.set ? "*" : " ", knob.variable,
+                 name, shown(knob.value), value, shown(knob.fallback), fallback, knob.internal ? "(internal) " : "",
+                 knob.meaning, lit ? "\033[0m" : "");
     }
   }
 

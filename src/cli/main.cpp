@@ -1,6 +1,6 @@
 // `isotope`: finds the subcommand, reads its options, runs it, and turns errors into one line and an exit code.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -92,8 +92,9 @@ int main(const std::vector<std::string>& arguments) {
   }
   const bool option = word.size() > 1 && word[0] == '-';
   const auto near = nearest_word(word, option ? std::vector<std::string>{"--help", "--version"} : names);
-  return complain("isotope", fmt::format("unknown {} '{}'{}", option ? "option" : "command", word,
-                                         near ? "; did you mean " + *near + "?" : ""),
+  return complain("isotope",
+                  fmt::format("unknown {} '{}'{}", option ? "option" : "command", word,
+                              near ? "; did you mean " + *near + "?" : ""),
                   kUsageError);
 }
 

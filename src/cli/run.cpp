@@ -26,8 +26,10 @@ class Run : public Command {
            "  isotope run -n 8 --timeout 2min ./test -v     -v is the program's; ends after two minutes with code 124\n"
            "  isotope run -n 2 --tag-output --env OMP_NUM_THREADS=1 ./solve\n"
            "  isotope run -n 3 sh -c 'echo I am $ISOTOPE_RANK of $ISOTOPE_SIZE'\n"
-           "\nA program that is a process finds ISOTOPE_RANK and ISOTOPE_SIZE in its environment. The exit code is that of the\n"
-           "first PE that failed, 128 + signal for one that was killed, 124 after the timeout, 2 for a mistake on this line.\n"
+           "\nA program that is a process finds ISOTOPE_RANK and ISOTOPE_SIZE in its environment. The exit code is "
+           "that of the\n"
+           "first PE that failed, 128 + signal for one that was killed, 124 after the timeout, 2 for a mistake on this "
+           "line.\n"
            "Ctrl-C goes to every PE; a second one kills them.\n";
   }
 
@@ -77,7 +79,8 @@ class Run : public Command {
     if (platform_.empty()) return;
     const std::vector<std::string> have = build_info().platforms;
     if (platform_ != "auto" && std::find(have.begin(), have.end(), platform_) == have.end()) {
-      refuse(fmt::format("this build has no platform '{}'; it has {} (auto picks one)", platform_, fmt::join(have, ", ")));
+      refuse(
+          fmt::format("this build has no platform '{}'; it has {} (auto picks one)", platform_, fmt::join(have, ", ")));
     }
     options.env.emplace_back("ISOTOPE_PLATFORM", platform_);
   }
@@ -86,7 +89,8 @@ class Run : public Command {
     if (timeout_.empty()) return;
     const auto span = parse_duration(timeout_);
     if (!span || span->count() == 0) {
-      refuse(fmt::format("--timeout is '{}'; expected a time above 0 with ms, s, min or h, e.g. --timeout 30s", timeout_));
+      refuse(
+          fmt::format("--timeout is '{}'; expected a time above 0 with ms, s, min or h, e.g. --timeout 30s", timeout_));
     }
     options.timeout = *span;
   }

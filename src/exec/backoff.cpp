@@ -10,16 +10,15 @@ namespace isotope::exec {
 
 void Backoff::step_slow() noexcept {
   const std::uint64_t now = os::now_ns();
-  if (since_ns_ == 0) {
-    since_ns_ = now;
-    sleep_ns_ = kFirstSleepNs;
-  }
-  if (now - since_ns_ < kYieldNs) {
+  if (since_ns_ == 0) since_ns_ = now;
+  const std::uint64_t waited = now - since_ns_;
+  if (waited < kYieldNs) {
     os::yield_cpu();
     return;
   }
-  os::sleep_ns(sleep_ns_);
-  sleep_ns_ = std::min(sleep_ns_ + sleep_ns_ / 4, kLongestSleepNs);
+  // A small part of the wait so far. Were it a large one, PEs that wait for each other in turn would each add so much to the next
+  // one's wait that all of them kept on sleeping.
+  os::sleep_ns(std::clamp(waited / 32, kShortestSleepNs, kLongestSleepNs));
 }
 
 }  // namespace isotope::exec

@@ -18,7 +18,7 @@ class Backoff {
  public:
   static constexpr std::uint32_t kSpins = 32;
   static constexpr std::uint64_t kYieldNs = 2'000'000;
-  static constexpr std::uint64_t kFirstSleepNs = 50'000;
+  static constexpr std::uint64_t kShortestSleepNs = 50'000;
   static constexpr std::uint64_t kLongestSleepNs = 500'000;
 
   /// Something went on: the next steps spin again.
@@ -40,7 +40,6 @@ class Backoff {
 
   std::uint32_t spins_ = 0;
   std::uint64_t since_ns_ = 0;   // when the spinning ended
-  std::uint64_t sleep_ns_ = 0;
 };
 
 }  // namespace isotope::exec

@@ -1,3 +1,4 @@
+// The clock that device code sees.
 #include "isotope/platform/cpu/atomic.hpp"
 #include "os/clock.hpp"
 

@@ -56,6 +56,8 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
   /// Returns when the work enqueued before the call is done; throws the first failure since the last synchronize, once. Throws
   /// Error(invalid_argument) in a kernel, and in a callback of this queue, where it would wait for itself.
   void synchronize();
+  /// What the next synchronize will throw because of work that has ended, or null.
+  std::exception_ptr pending_failure() const;
   /// Runs work up to the one numbered `sequence` on the calling thread, unless some thread runs this queue already. Returns
   /// whether it ran any. For waits behind that work.
   bool help(std::uint64_t sequence);

@@ -252,6 +252,11 @@ void StreamQueue::synchronize() {
   if (failure) std::rethrow_exception(failure);
 }
 
+std::exception_ptr StreamQueue::pending_failure() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->failure;
+}
+
 bool StreamQueue::runs_here() const noexcept { return running_here(impl_.get()); }
 
 bool StreamQueue::help(std::uint64_t sequence) {

@@ -13,8 +13,8 @@ namespace {
 
 // A PE's place in the job. All of them are removed before ours are set: a launcher that runs inside a PE of another job
 // must not pass that PE's place on.
-constexpr std::array<const char*, 5> kPlace = {"ISOTOPE_RANK", "ISOTOPE_SIZE", "ISOTOPE_LOCAL_RANK", "ISOTOPE_CONTROL_FD",
-                                               "ISOTOPE_THREADS"};
+constexpr std::array<const char*, 5> kPlace = {"ISOTOPE_RANK", "ISOTOPE_SIZE", "ISOTOPE_LOCAL_RANK",
+                                               "ISOTOPE_CONTROL_FD", "ISOTOPE_THREADS"};
 
 EnvironmentChange base_change(const JobOptions& options) {
   EnvironmentChange change;

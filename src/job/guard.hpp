@@ -1,8 +1,9 @@
 // A tiny process per job that outlives a killed launcher just long enough to kill what the job started.
 //
-// The kernel kills a PE when its launcher dies, but not what the PE started: with `isotope run sh -c 'work; ...'` the shell
-// dies and `work` stays. Each PE leads a process group and announces it here before it does anything else. When the launcher is
-// gone (all copies of its end are closed) without having said goodbye, the guard kills those groups and ends.
+// The kernel kills a PE when its launcher dies, but not what the PE started: with `isotope run sh -c 'work; ...'` the
+// shell dies and `work` stays. Each PE leads a process group and announces it here before it does anything else. When
+// the launcher is gone (all copies of its end are closed) without having said goodbye, the guard kills those groups and
+// ends.
 #pragma once
 
 #include <sys/types.h>

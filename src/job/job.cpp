@@ -29,7 +29,8 @@ void check(const JobOptions& options) {
 job::Program program_from(const std::vector<std::string>& argv) {
   if (argv.empty()) throw Error(Code::invalid_argument, "no program to run: argv is empty");
   for (const std::string& argument : argv) {
-    if (argument.find('\0') != std::string::npos) throw Error(Code::invalid_argument, "an argument of the program holds a zero byte");
+    if (argument.find('\0') != std::string::npos)
+      throw Error(Code::invalid_argument, "an argument of the program holds a zero byte");
   }
   job::Program program;
   program.path = os::find_program(argv[0]);
@@ -65,12 +66,14 @@ JobResult run_program_threads(const JobOptions& options, const std::vector<std::
     throw Error(Code::not_supported, fmt::format("program '{}' cannot run its PEs as threads: {}", argv[0], why));
   };
   switch (os::find_elf_section(program.path, kMainSection)) {
-    case os::ElfSection::present: break;
+    case os::ElfSection::present:
+      break;
     case os::ElfSection::absent:
       refuse("it has a plain main. Write its entry as ISOTOPE_MAIN(argc, argv), or run it without --threads");
       break;
     case os::ElfSection::not_elf:
-      refuse("it is a script or no 64-bit program of this machine. Name the program itself, or run it without --threads");
+      refuse(
+          "it is a script or no 64-bit program of this machine. Name the program itself, or run it without --threads");
       break;
   }
   return run(options, program);

@@ -1,7 +1,8 @@
 // The launcher's merge of its PEs' output: whole lines, each with its PE in front.
 //
-// It lives in the supervisor's poll loop and never blocks: not on a PE that writes slowly, nor on a terminal or pipe that reads
-// slowly. While the reader is behind, the PEs' pipes fill up and hold the PEs back, as they would without us.
+// It lives in the supervisor's poll loop and never blocks: not on a PE that writes slowly, nor on a terminal or pipe
+// that reads slowly. While the reader is behind, the PEs' pipes fill up and hold the PEs back, as they would without
+// us.
 #pragma once
 
 #include <cstddef>

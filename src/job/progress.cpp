@@ -13,7 +13,8 @@ constexpr std::uint64_t kShowAfterNs = 500'000'000;
 
 }  // namespace
 
-Progress::Progress(bool enabled, int pes) : enabled_(enabled && os::is_terminal(2)), pes_(pes), since_ns_(os::now_ns()) {}
+Progress::Progress(bool enabled, int pes)
+    : enabled_(enabled && os::is_terminal(2)), pes_(pes), since_ns_(os::now_ns()) {}
 
 void Progress::update(int joined) {
   if (!enabled_ || joined == shown_) return;

@@ -12,8 +12,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Shows the line once the start has taken a while. Only while some, but not all, PEs have joined: a program that never calls
-  /// init() is not starting, it is running.
+  /// Shows the line once the start has taken a while. Only while some, but not all, PEs have joined: a program that
+  /// never calls init() is not starting, it is running.
   void update(int joined);
   /// Erases the line and shows it no more.
   void stop();

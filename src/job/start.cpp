@@ -83,8 +83,9 @@ void Processes::start_one(int rank) {
   std::vector<std::string> argv = program_.argv, environment;
   std::vector<char*> argv_pointers, environment_pointers;
   if (program_.function == nullptr) {
-    environment = changed_environment(
-        os::environment(), program_.threads ? threads_environment(options_) : pe_environment(options_, rank, control.second.get()));
+    environment =
+        changed_environment(os::environment(), program_.threads ? threads_environment(options_)
+                                                                : pe_environment(options_, rank, control.second.get()));
     argv_pointers = pointers(argv);
     environment_pointers = pointers(environment);
   }
@@ -92,8 +93,8 @@ void Processes::start_one(int rank) {
   const pid_t launcher = os::process_id();
   const pid_t pid = os::fork_process();
   if (pid == 0) {
-    child(rank, launcher, std::move(control.second), std::move(out.write), std::move(err.write), std::move(exec_report.write),
-          argv_pointers.data(), environment_pointers.data());
+    child(rank, launcher, std::move(control.second), std::move(out.write), std::move(err.write),
+          std::move(exec_report.write), argv_pointers.data(), environment_pointers.data());
   }
   os::make_group_of(pid);
   PeProcess pe;

@@ -1,5 +1,5 @@
-// Starts the processes of a job, each ready to be supervised. How a PE is set up: its own process group, death with the launcher,
-// its environment, its standard streams, its control socket, nobody else's descriptors.
+// Starts the processes of a job, each ready to be supervised. How a PE is set up: its own process group, death with the
+// launcher, its environment, its standard streams, its control socket, nobody else's descriptors.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace isotope::job {
 struct PeProcess {
   int rank = 0;
   pid_t pid = -1;
-  os::Fd pidfd;
+  os::Fd pidfd;     // closed for one that was given up
   os::Fd control;   // the launcher's end of the control socket; none when PEs are threads
   os::Fd out, err;  // reading ends; only with tag_output
 };
@@ -40,8 +40,8 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  /// Starts them all. Throws Error(invalid_argument) when the program cannot be executed, Error(system) when a process cannot
-  /// be made; nothing is left running then.
+  /// Starts them all. Throws Error(invalid_argument) when the program cannot be executed, Error(system) when a process
+  /// cannot be made; nothing is left running then.
   void start();
 
   std::vector<PeProcess>& pes() noexcept { return pes_; }

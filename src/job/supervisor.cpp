@@ -106,7 +106,8 @@ void Supervisor::hear_server() {
 }
 
 void Supervisor::look_for_ends() {
-  // Whoever ended because of another's end did so after it. Once a look finds nobody new, the first one is among those found.
+  // Whoever ended because of another's end did so after it. Once a look finds nobody new, the first one is among those
+  // found.
   for (bool found = true; found;) {
     found = false;
     for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -118,14 +119,17 @@ void Supervisor::look_for_ends() {
       found = true;
     }
   }
-  look_again_ = std::any_of(states_.begin(), states_.end(), [](const State& s) { return s.ready && !s.end && !s.abandoned; });
+  look_again_ =
+      std::any_of(states_.begin(), states_.end(), [](const State& s) { return s.ready && !s.end && !s.abandoned; });
 }
 
 void Supervisor::judge() {
   if (phase_ != Phase::running) return;
   if (server_) hear_server();  // last frames: did they leave, did one call global_exit?
   const auto notice = server_ ? server_->notice() : std::nullopt;
-  if (notice && notice->code != Code::peer_lost) return follow_notice(*notice);
+  // A PE that left in good order may be on its way to a status that is not 0, which the others' failures only follow from.
+  const bool blames_a_peer = notice && (notice->code == Code::peer_lost || notice->code == Code::peer_left);
+  if (notice && !blames_a_peer) return follow_notice(*notice);
 
   int blamed = -1;
   if (notice && notice->peer >= 0 && notice->peer < static_cast<int>(states_.size())) {
@@ -161,8 +165,9 @@ void Supervisor::follow_notice(const bootstrap::AbortNotice& notice) {
 
 void Supervisor::on_timeout() {
   timed_out_ = true;
-  begin_ending({-1, kTimeoutCode}, fmt::format("the job's timeout of {} is over; still running: {}", name_duration(options_.timeout),
-                                               threads_ ? subject() : name_pes(running_ranks())));
+  begin_ending({-1, kTimeoutCode},
+               fmt::format("the job's timeout of {} is over; still running: {}", name_duration(options_.timeout),
+                           threads_ ? subject() : name_pes(running_ranks())));
   // A PE that has joined unwinds with an error that says what it was doing. The others cannot hear us.
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const PeProcess& pe = processes_.pes()[i];
@@ -206,16 +211,20 @@ void Supervisor::advance_phase() {
       for (std::size_t i = 0; i < states_.size(); ++i) {
         if (states_[i].end) continue;
         states_[i].abandoned = true;
-        const PeProcess& pe = processes_.pes()[i];
-        who += fmt::format("{}{} (pid {})", who.empty() ? "" : ", ", threads_ ? subject() : fmt::format("PE {}", pe.rank), pe.pid);
+        PeProcess& pe = processes_.pes()[i];
+        pe.pidfd.reset();  // nobody waits for it from here on
+        who += fmt::format("{}{} (pid {})", who.empty() ? "" : ", ",
+                           threads_ ? subject() : fmt::format("PE {}", pe.rank), pe.pid);
       }
-      const std::string line = fmt::format("gave up on {}: still there {} after SIGKILL", who, name_duration(kKillPatience));
+      const std::string line =
+          fmt::format("gave up on {}: still there {} after SIGKILL", who, name_duration(kKillPatience));
       message_ += (message_.empty() ? "" : "; ") + line;
       say(line);
       break;
     }
     case Phase::running:
-    case Phase::given_up: break;
+    case Phase::given_up:
+      break;
   }
 }
 
@@ -224,7 +233,8 @@ void Supervisor::hear_signals() {
     const bool ends = signal == SIGINT || signal == SIGTERM;
     if (ends && ++terminations_ > 1) {
       const std::string name = os::signal_name(signal);
-      begin_ending({-1, kSignalBase + signal}, fmt::format("killing the job: {} came after an earlier SIGINT or SIGTERM", name));
+      begin_ending({-1, kSignalBase + signal},
+                   fmt::format("killing the job: {} came after an earlier SIGINT or SIGTERM", name));
       if (phase_ < Phase::killed) {
         phase_ = Phase::killed;
         signal_running(SIGKILL);
@@ -325,7 +335,8 @@ JobResult Supervisor::result() const {
       result.exit_code = exit_code_of(end_of_pe(index));
     }
   }
-  const bool abandoned = std::any_of(states_.begin(), states_.end(), [](const State& state) { return state.abandoned; });
+  const bool abandoned =
+      std::any_of(states_.begin(), states_.end(), [](const State& state) { return state.abandoned; });
   if (abandoned && result.exit_code == 0) result.exit_code = 1;
   return result;
 }

@@ -2,8 +2,8 @@
 //
 //   running -> ending (told, left to end by themselves) -> asked (SIGTERM) -> killed (SIGKILL) -> given up
 //
-// The first failure, a PE's notice, the timeout or a second Ctrl-C moves it on from running; each later step comes when the grace is over
-// and somebody is still there.
+// The first failure, a PE's notice, the timeout or a second Ctrl-C moves it on from running; each later step comes when
+// the grace is over and somebody is still there.
 #pragma once
 
 #include <optional>
@@ -60,9 +60,9 @@ class Supervisor {
 
   struct State {
     std::optional<os::ProcessEnd> end;
-    bool ready = false;      // its descriptor says that it ended
+    bool ready = false;  // its descriptor says that it ended
     bool abandoned = false;
-    bool by_us = false;      // ended after we had signalled it
+    bool by_us = false;  // ended after we had signalled it
   };
 
   const JobOptions& options_;
@@ -79,7 +79,7 @@ class Supervisor {
   std::optional<Cause> cause_;
   std::string message_;
   bool timed_out_ = false;
-  int terminations_ = 0;  // SIGINT and SIGTERM seen so far
+  int terminations_ = 0;     // SIGINT and SIGTERM seen so far
   bool look_again_ = false;  // somebody is dead and not yet waitable
 };
 

@@ -17,7 +17,8 @@ int exit_code_of(const PeEnd& end) {
 }
 
 std::string describe(const PeEnd& end, const std::string& subject) {
-  const std::string who = fmt::format("{} (pid {})", subject.empty() ? fmt::format("PE {}", end.rank) : subject, end.pid);
+  const std::string who =
+      fmt::format("{} (pid {})", subject.empty() ? fmt::format("PE {}", end.rank) : subject, end.pid);
   if (!end.how.exited) {
     return fmt::format("{} was killed by {} (signal {})", who, os::signal_name(end.how.signal), end.how.signal);
   }
@@ -32,7 +33,8 @@ const PeEnd& first_of(const std::vector<PeEnd>& ends, int blamed) {
     if (!end.how.exited) return 1;
     return end.how.status == 0 ? 2 : 3;
   };
-  return *std::min_element(ends.begin(), ends.end(), [&](const PeEnd& a, const PeEnd& b) { return weight(a) < weight(b); });
+  return *std::min_element(ends.begin(), ends.end(),
+                           [&](const PeEnd& a, const PeEnd& b) { return weight(a) < weight(b); });
 }
 
 std::string name_pes(const std::vector<int>& sorted_ranks) {

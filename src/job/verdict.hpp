@@ -30,9 +30,9 @@ int exit_code_of(const PeEnd& end);
 /// "PE 2 (pid 311) was killed by SIGSEGV (signal 11)". `subject` replaces "PE 2" where the process is more than one PE.
 std::string describe(const PeEnd& end, const std::string& subject = {});
 
-/// Which of the PEs that were found ended in one look failed first; `ends` is not empty and holds failures only. A PE that was
-/// killed, or ended in silence, cannot be the consequence of another one's failure; one that exited with an error can. `blamed`
-/// is the rank that a notice names, or -1.
+/// Which of the PEs that were found ended in one look failed first; `ends` is not empty and holds failures only. A PE
+/// that was killed, or ended in silence, cannot be the consequence of another one's failure; one that exited with an
+/// error can. `blamed` is the rank that a notice names, or -1.
 const PeEnd& first_of(const std::vector<PeEnd>& ends, int blamed);
 
 /// "PE 3" or "PEs 0-2, 5".

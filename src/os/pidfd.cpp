@@ -19,7 +19,8 @@ constexpr auto kPidfd = static_cast<idtype_t>(3);
 }  // namespace
 
 Fd open_pidfd(pid_t pid) {
-  // Called directly: the C library's header declares it without C linkage in some versions. The kernel sets close-on-exec.
+  // Called directly: the C library's header declares it without C linkage in some versions. The kernel sets
+  // close-on-exec.
   const long fd = ::syscall(SYS_pidfd_open, pid, 0);
   if (fd < 0) throw_errno("pidfd_open");
   return Fd(static_cast<int>(fd));

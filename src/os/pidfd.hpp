@@ -1,7 +1,7 @@
 // Process descriptors: how the launcher learns that a PE has ended, without signals and without a race on reused pids.
 //
-// A child is looked at without being reaped (end_of), so its pid, and the process group named after it, cannot go to a stranger
-// while we may still have to signal it. reap() gives the pid back at the very end.
+// A child is looked at without being reaped (end_of), so its pid, and the process group named after it, cannot go to a
+// stranger while we may still have to signal it. reap() gives the pid back at the very end.
 #pragma once
 
 #include <sys/types.h>

@@ -24,8 +24,8 @@ enum class ReadResult { data, nothing_now, end };
 /// Appends up to `most` bytes to `to`. An error counts as the end.
 ReadResult read_some(int fd, std::string& to, std::size_t most);
 
-/// Writes a prefix of `bytes`, at most what a descriptor that polled writable takes without blocking, and returns its length.
-/// Nothing when nobody reads any more.
+/// Writes a prefix of `bytes`, at most what a descriptor that polled writable takes without blocking, and returns its
+/// length. Nothing when nobody reads any more.
 std::optional<std::size_t> write_some(int fd, std::string_view bytes) noexcept;
 
 /// One small message; false when the other end is gone. Async-signal-safe.

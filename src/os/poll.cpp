@@ -85,8 +85,7 @@ void TimerFd::disarm() {
 
 void poll_fds(std::span<PollEntry> entries, int timeout_ms) {
   std::vector<pollfd> fds(entries.size());
-  for (std::size_t i = 0; i < fds.size(); ++i)
-    fds[i] = {entries[i].fd, static_cast<short>(entries[i].want), 0};
+  for (std::size_t i = 0; i < fds.size(); ++i) fds[i] = {entries[i].fd, static_cast<short>(entries[i].want), 0};
   const int n = ::poll(fds.data(), fds.size(), timeout_ms);
   if (n < 0 && errno != EINTR) throw_errno("poll");
   for (std::size_t i = 0; i < fds.size(); ++i) entries[i].ready = n > 0 && fds[i].revents != 0;

@@ -19,8 +19,8 @@ std::string read_private_file(const std::string& path, std::size_t cap) {
   if (::fstat(fd.get(), &info) != 0) throw_errno("fstat " + path);
   if (!S_ISREG(info.st_mode)) throw Error(Code::invalid_argument, path + " is not a regular file");
   if (info.st_uid != ::geteuid() && info.st_uid != 0)
-    throw Error(Code::invalid_argument, fmt::format("{} belongs to user {}, not to user {} who runs this PE", path,
-                                                    info.st_uid, ::geteuid()));
+    throw Error(Code::invalid_argument,
+                fmt::format("{} belongs to user {}, not to user {} who runs this PE", path, info.st_uid, ::geteuid()));
   if ((info.st_mode & 077) != 0)
     throw Error(Code::invalid_argument,
                 fmt::format("{} has mode {:04o}: its group or others can reach it; run `chmod 600 {}`", path,

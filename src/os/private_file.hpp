@@ -6,8 +6,8 @@
 
 namespace isotope::os {
 
-/// The whole file. Throws Error(invalid_argument), naming `path`, when it is no regular file, belongs to somebody else, can be
-/// read by group or others, or is longer than `cap`; Error(system) when it cannot be opened.
+/// The whole file. Throws Error(invalid_argument), naming `path`, when it is no regular file, belongs to somebody else,
+/// can be read by group or others, or is longer than `cap`; Error(system) when it cannot be opened.
 std::string read_private_file(const std::string& path, std::size_t cap);
 
 }  // namespace isotope::os

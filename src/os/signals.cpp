@@ -31,7 +31,7 @@ SignalTap::SignalTap(const std::vector<int>& signals) {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : signals) {
-    struct sigaction now {};
+    struct sigaction now{};
     // A signal that was ignored on purpose is dropped by the kernel, as it was before.
     if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
     sigaddset(&set, signal);
@@ -58,7 +58,7 @@ std::vector<int> SignalTap::take() {
 }
 
 LauncherSignals::LauncherSignals() {
-  struct sigaction plain {};
+  struct sigaction plain{};
   plain.sa_handler = SIG_DFL;
   if (::sigaction(SIGCHLD, &plain, &child_) != 0) throw_errno("sigaction");
   plain.sa_handler = SIG_IGN;

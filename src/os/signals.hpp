@@ -20,8 +20,8 @@ bool signal_group(pid_t group, int signal) noexcept;
 /// Sends to a child of ours, and to the group that it leads or led.
 void signal_child_and_group(pid_t child, int signal) noexcept;
 
-/// While it lives, the given signals come out of fd() and do nothing else; before_mask() is for children. Destruction puts
-/// the thread's mask back. An ignored signal (nohup) stays ignored.
+/// While it lives, the given signals come out of fd() and do nothing else; before_mask() is for children. Destruction
+/// puts the thread's mask back. An ignored signal (nohup) stays ignored.
 class SignalTap {
  public:
   explicit SignalTap(const std::vector<int>& signals);
@@ -39,8 +39,8 @@ class SignalTap {
   sigset_t before_{};
 };
 
-/// While it lives, children stay waitable and a closed pipe is an error instead of the process's end, whatever the program
-/// chose for SIGCHLD and SIGPIPE.
+/// While it lives, children stay waitable and a closed pipe is an error instead of the process's end, whatever the
+/// program chose for SIGCHLD and SIGPIPE.
 class LauncherSignals {
  public:
   LauncherSignals();
@@ -51,8 +51,8 @@ class LauncherSignals {
   void restore() const noexcept;
 
  private:
-  struct sigaction child_ {};
-  struct sigaction pipe_ {};
+  struct sigaction child_{};
+  struct sigaction pipe_{};
 };
 
 }  // namespace isotope::os

@@ -138,7 +138,8 @@ std::vector<SocketAddress> resolve(const std::string& host, std::uint16_t port) 
 }
 
 SocketAddress reachable_address(int family) {
-  // Connecting a datagram socket sends nothing; it only asks the routing table. The targets are documentation addresses.
+  // Connecting a datagram socket sends nothing; it only asks the routing table. The targets are documentation
+  // addresses.
   const SocketAddress outside = resolve(family == 6 ? "2001:db8::1" : "192.0.2.1", 9).front();
   const Fd probe(::socket(domain_of(outside), SOCK_DGRAM | SOCK_CLOEXEC, 0));
   Raw raw = to_raw(outside);

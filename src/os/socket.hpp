@@ -1,4 +1,5 @@
-// Stream sockets: TCP over IPv4 and IPv6, and unix sockets in Linux's abstract namespace (no file, gone with the process).
+// Stream sockets: TCP over IPv4 and IPv6, and unix sockets in Linux's abstract namespace (no file, gone with the
+// process).
 //
 // Every socket made here is close-on-exec. recv_some and send_some never block, never raise SIGPIPE, and
 // take care of EINTR, whatever mode the descriptor is in.

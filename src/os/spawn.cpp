@@ -23,7 +23,7 @@ namespace {
 enum class Runnable { yes, missing, folder, not_executable };
 
 Runnable runnable(const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   if (::stat(path.c_str(), &facts) != 0) return Runnable::missing;
   if (S_ISDIR(facts.st_mode)) return Runnable::folder;
   return ::access(path.c_str(), X_OK) == 0 ? Runnable::yes : Runnable::not_executable;
@@ -37,10 +37,14 @@ std::string find_program(const std::string& name) {
   if (name.empty()) refuse("the program's name is empty: name a file, or a program on PATH");
   if (name.find('/') != std::string::npos) {
     switch (runnable(name)) {
-      case Runnable::yes: return name;
-      case Runnable::missing: refuse("program '" + name + "' not found: there is no such file");
-      case Runnable::folder: refuse("program '" + name + "' is a folder, not a program");
-      case Runnable::not_executable: refuse("program '" + name + "' is not executable: chmod +x it, or run it with its interpreter");
+      case Runnable::yes:
+        return name;
+      case Runnable::missing:
+        refuse("program '" + name + "' not found: there is no such file");
+      case Runnable::folder:
+        refuse("program '" + name + "' is a folder, not a program");
+      case Runnable::not_executable:
+        refuse("program '" + name + "' is not executable: chmod +x it, or run it with its interpreter");
     }
   }
   const char* path = std::getenv("PATH");

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "os/pidfd.hpp"
 #include "os/process.hpp"
+#include "runtime/end_process.hpp"
 #include "runtime/log.hpp"
 
 namespace isotope::runtime {
@@ -106,11 +105,7 @@ void DeathWatch::peer_ended(const PeerProcess& process) {
 
 void DeathWatch::pass_on(const bootstrap::AbortNotice& notice) {
   if (segment_->abort(writer_, notice)) log_debug(fmt::format("PE {}: {}", writer_, notice.message));
-  if (notice.code != Code::exited) return;
-  // These two only: a thread that sits in a read of standard input holds its lock.
-  std::fflush(stdout);
-  std::fflush(stderr);
-  os::exit_now(notice.exit_code);
+  if (notice.code == Code::exited) end_process(notice.exit_code);
 }
 
 }  // namespace isotope::runtime

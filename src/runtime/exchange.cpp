@@ -7,10 +7,13 @@
 #include "isotope/platform/cpu/thread.hpp"
 #include "os/clock.hpp"
 #include "os/error.hpp"
+#include "runtime/end_process.hpp"
 
 namespace isotope::runtime {
 
 Error error_from(const bootstrap::AbortNotice& notice, int pe) {
+  // An Error could be caught, and the process end with a status of its own.
+  if (notice.code == Code::exited) end_process(notice.exit_code);
   return Error(notice.code, notice.message, pe, notice.peer);
 }
 
@@ -18,6 +21,8 @@ std::vector<std::byte> Exchange::allgather(const char* call, std::span<const std
   const auto members = static_cast<std::size_t>(team_.size());
   std::vector<std::byte> all(mine.size() * members);
   std::size_t done = 0;
+  // A job that is over has no collective calls, even where all members have come to one.
+  if (const auto notice = segment_->aborted()) throw error_from(*notice, world_rank());
   do {
     const std::size_t part = std::min(mine.size() - done, kExchangeBytes);
     const std::uint64_t round = ++round_;
@@ -97,12 +102,14 @@ void Exchange::check_calls(std::uint64_t round, const char* call, std::size_t by
   if (same) return;
   // Every member sees the same records, so every member throws, and the counts stay in step.
   std::string text = "PEs made different collective calls at once:";
-  int other = kNoPe;
+  int other = kNoPe;  // the first that differs from member 0: the same on every member
+  const ExchangeRound& first = team_.at(cell_, 0)->rounds[round % 2];
   for (int member = 0; member < team_.size(); ++member) {
     const ExchangeRound& theirs = team_.at(cell_, member)->rounds[round % 2];
     const std::string name(theirs.call, strnlen(theirs.call, sizeof theirs.call));
     text += fmt::format("{} PE {} {}", member > 0 ? "," : "", team_.world_rank(member), name);
-    if (other == kNoPe && name != call) other = team_.world_rank(member);
+    const bool differs = theirs.bytes != first.bytes || std::strncmp(theirs.call, first.call, sizeof theirs.call) != 0;
+    if (other == kNoPe && differs) other = team_.world_rank(member);
   }
   throw Error(Code::mismatch, text + "; all members must make the same calls in the same order", world_rank(), other, site);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string_view>
 
 #include "os/memory.hpp"
 #include "os/process.hpp"
@@ -36,6 +37,16 @@ struct Heap::Proposal {
   void fail(Code why, const std::string& text) {
     code = static_cast<std::int32_t>(why);
     std::snprintf(message, sizeof message, "%s", text.c_str());
+  }
+
+  /// Two objects of one size, allocated in another order, would swap their roles: only the places in the source tell. The folder
+  /// is left out, since PEs may run copies that were built in different ones.
+  bool same_place(const Proposal& other) const {
+    const auto name = [](const char* path) { return std::string_view(path).substr(std::string_view(path).rfind('/') + 1); };
+    return line == other.line && name(file) == name(other.file);
+  }
+  bool same_request(const Proposal& other) const {
+    return ordinal == other.ordinal && bytes == other.bytes && alignment == other.alignment && same_place(other);
   }
 };
 
@@ -120,7 +131,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
   try {
     all = agree("alloc", mine, site, &waiting);
     for (const Proposal& p : all) {
-      if (p.ordinal != all[0].ordinal || p.bytes != all[0].bytes || p.alignment != all[0].alignment) throw_mismatch("alloc", all, site);
+      if (!p.same_request(all[0])) throw_mismatch("alloc", all, p, site);
     }
     for (const Proposal& p : all) {
       if (p.code != 0) throw_failure("alloc", all, site);
@@ -167,7 +178,7 @@ void Heap::release(std::uint64_t id, CallSite site) {
     if (p.code != 0) throw_failure("free", all, site);
   }
   for (const Proposal& p : all) {
-    if (p.ordinal != all[0].ordinal || p.offset != all[0].offset || p.bytes != all[0].bytes) throw_mismatch("free", all, site);
+    if (p.ordinal != all[0].ordinal || p.offset != all[0].offset || p.bytes != all[0].bytes) throw_mismatch("free", all, p, site);
   }
   drop(id);
   recycle(waiting, site);
@@ -224,7 +235,7 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
   try {
     all = agree("register_memory", mine, site, nullptr);
     for (const Proposal& p : all) {
-      if (p.ordinal != all[0].ordinal || p.bytes != all[0].bytes) throw_mismatch("register_memory", all, site);
+      if (!p.same_request(all[0])) throw_mismatch("register_memory", all, p, site);
     }
     for (const Proposal& p : all) {
       if (p.code != 0) throw_failure("register_memory", all, site);
@@ -333,17 +344,15 @@ std::string Heap::describe(const void* address) const {
   return fmt::format("offset {} of PE {}'s slot, in no symmetric object", at, pe);
 }
 
-void Heap::throw_mismatch(const char* call, const std::vector<Proposal>& all, CallSite site) const {
+void Heap::throw_mismatch(const char* call, const std::vector<Proposal>& all, const Proposal& differs, CallSite site) const {
   std::string text = fmt::format("{}: PEs passed different arguments, and nothing was changed:", call);
-  int other = kNoPe;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const Proposal& p = all[pe];
-    if (other == kNoPe && (p.bytes != all[0].bytes || p.alignment != all[0].alignment || p.offset != all[0].offset)) other = static_cast<int>(pe);
     if (pe == 16) text += fmt::format(" ... {} more", all.size() - pe);
     if (pe >= 16) continue;
     text += fmt::format("\n  PE {}: {} bytes, alignment {}, heap call {} at {}:{}", pe, p.bytes, p.alignment, p.ordinal, p.file, p.line);
   }
-  throw Error(Code::mismatch, text, rank_, other, site);
+  throw Error(Code::mismatch, text, rank_, static_cast<int>(&differs - all.data()), site);
 }
 
 void Heap::throw_failure(const char* call, const std::vector<Proposal>& all, CallSite site) const {

@@ -60,7 +60,7 @@ class Heap {
   void grow(std::uint64_t heap_end);
   std::vector<Proposal> agree(const char* call, Proposal& mine, CallSite site, Waiting* waiting);
   void recycle(const Waiting& waiting, CallSite site);
-  [[noreturn]] void throw_mismatch(const char* call, const std::vector<Proposal>& all, CallSite site) const;
+  [[noreturn]] void throw_mismatch(const char* call, const std::vector<Proposal>& all, const Proposal& differs, CallSite site) const;
   [[noreturn]] void throw_failure(const char* call, const std::vector<Proposal>& all, CallSite site) const;
   void drop(std::uint64_t id);
 

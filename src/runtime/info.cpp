@@ -18,10 +18,10 @@
 // The build tells these; a copy compiled some other way does without.
 #if !defined(ISOTOPE_BUILD_TYPE)
 #define ISOTOPE_BUILD_TYPE ""
-#endif // ISOTOPE_BUILD_TYPE
+#endif  // ISOTOPE_BUILD_TYPE
 #if !defined(ISOTOPE_SANITIZERS)
 #define ISOTOPE_SANITIZERS ""
-#endif // ISOTOPE_SANITIZERS
+#endif  // ISOTOPE_SANITIZERS
 
 namespace isotope {
 
@@ -40,12 +40,18 @@ runtime::Getenv lookup_with(EnvironmentOverrides overrides) {
 
 const char* kind_name(runtime::KnobKind kind) {
   switch (kind) {
-    case runtime::KnobKind::text: return "text";
-    case runtime::KnobKind::duration: return "duration";
-    case runtime::KnobKind::bytes: return "bytes";
-    case runtime::KnobKind::count: return "count";
-    case runtime::KnobKind::flag: return "flag";
-    case runtime::KnobKind::choice: return "choice";
+    case runtime::KnobKind::text:
+      return "text";
+    case runtime::KnobKind::duration:
+      return "duration";
+    case runtime::KnobKind::bytes:
+      return "bytes";
+    case runtime::KnobKind::count:
+      return "count";
+    case runtime::KnobKind::flag:
+      return "flag";
+    case runtime::KnobKind::choice:
+      return "choice";
   }
   return "text";
 }
@@ -94,7 +100,7 @@ BuildInfo build_info() {
   if (const auto tail = build.compiler.find(" ("); tail != std::string::npos) build.compiler.resize(tail);
 #else
   build.compiler = fmt::format("gcc {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
-#endif // __clang__
+#endif  // __clang__
   build.build_type = ISOTOPE_BUILD_TYPE;
   build.checked = ISOTOPE_CHECKED != 0;
   build.sanitizers = ISOTOPE_SANITIZERS;

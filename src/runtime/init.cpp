@@ -59,7 +59,11 @@ void check_rank(int rank, int size) {
 
 World init(const InitOptions& options) {
   const runtime::Knobs knobs = knobs_with(options);
-  if (auto bootstrap = runtime::ThreadJob::next_bootstrap(knobs)) return join(std::move(bootstrap), knobs);
+  if (auto bootstrap = runtime::ThreadJob::next_bootstrap(knobs)) {
+    auto core = runtime::WorldCore::join(std::move(bootstrap), knobs);
+    runtime::ThreadJob::add_world(core);
+    return detail_make_world(std::move(core));
+  }
   if (knobs.threads) {
     throw Error(Code::not_supported, "PEs were asked for as threads (isotope run --threads), but this program has a plain main; write ISOTOPE_MAIN(argc, argv), or run it without --threads");
   }

@@ -73,15 +73,17 @@ class Reader {
 
   std::uint64_t duration(Row row) const {
     const auto ns = parse_duration(text(row));
-    if (!ns || *ns == 0) refuse(row, "a duration above 0: a number with ns, us, ms, s, min or h (seconds without)", "2.5s");
+    if (!ns || *ns == 0)
+      refuse(row, "a duration above 0: a number with ns, us, ms, s, min or h (seconds without)", "2.5s");
     return *ns;
   }
 
   std::uint64_t bytes(Row row, std::uint64_t least, std::uint64_t most) const {
     const auto size = parse_bytes(text(row));
     if (!size || *size < least || *size > most) {
-      refuse(row, fmt::format("a size from {} to {}: a number with KiB, MiB, GiB or TiB (bytes without)", name_bytes(least),
-                              name_bytes(most)),
+      refuse(row,
+             fmt::format("a size from {} to {}: a number with KiB, MiB, GiB or TiB (bytes without)", name_bytes(least),
+                         name_bytes(most)),
              "64MiB");
     }
     return *size;
@@ -92,7 +94,8 @@ class Reader {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size() || number < least || number > most) {
-      refuse(row, fmt::format("a whole number from {} to {}", least, most), fmt::format("{}", std::max<std::uint64_t>(least, 4)));
+      refuse(row, fmt::format("a whole number from {} to {}", least, most),
+             fmt::format("{}", std::max<std::uint64_t>(least, 4)));
     }
     return number;
   }
@@ -128,8 +131,8 @@ class Reader {
 
   [[noreturn]] void refuse(Row row, const std::string& expected, const std::string& example) const {
     const KnobRow& knob = table(row);
-    throw Error(Code::invalid_argument, fmt::format("{} is '{}'; expected {}, e.g. {}={}", knob.variable, text(row), expected,
-                                                    knob.variable, example));
+    throw Error(Code::invalid_argument, fmt::format("{} is '{}'; expected {}, e.g. {}={}", knob.variable, text(row),
+                                                    expected, knob.variable, example));
   }
 
   const Getenv& lookup_;
@@ -203,9 +206,9 @@ Knobs read_knobs() {
 }
 
 std::optional<std::uint64_t> parse_duration(std::string_view text) {
-  static const std::vector<Unit> units = {{"", 1'000'000'000},      {"s", 1'000'000'000},        {"ms", 1'000'000},
-                                          {"us", 1'000},            {"ns", 1},                   {"min", 60'000'000'000},
-                                          {"h", 3'600'000'000'000}};
+  static const std::vector<Unit> units = {
+      {"", 1'000'000'000}, {"s", 1'000'000'000},    {"ms", 1'000'000},       {"us", 1'000},
+      {"ns", 1},           {"min", 60'000'000'000}, {"h", 3'600'000'000'000}};
   return parse_amount(text, units);
 }
 

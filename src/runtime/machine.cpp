@@ -81,7 +81,8 @@ void read_memory(MachineInfo& machine) {
   machine.memory_limit_bytes = os::memory_bytes();
   machine.page_bytes = os::page_size();
   for (const fs::path& size : sorted_entries("/sys/kernel/mm/hugepages")) {
-    machine.huge_pages.push_back({number_in(size.filename().string()) * 1024, number_in(first_line(size / "nr_hugepages")),
+    machine.huge_pages.push_back({number_in(size.filename().string()) * 1024,
+                                  number_in(first_line(size / "nr_hugepages")),
                                   number_in(first_line(size / "free_hugepages"))});
   }
   // "always [madvise] never": the one in brackets is in force.

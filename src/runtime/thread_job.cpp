@@ -1,6 +1,11 @@
 #include "runtime/thread_job.hpp"
 
+#include <fmt/format.h>
+
+#include <string>
+
 #include "bootstrap/select.hpp"
+#include "runtime/world_core.hpp"
 
 namespace isotope::runtime {
 
@@ -26,7 +31,32 @@ void ThreadJob::run_pe(int rank, const std::function<void()>& body) {
       job->end(rank);
     }
   } ending{this, rank};
-  body();
+  try {
+    body();
+  } catch (...) {
+    fail(rank);
+    throw;
+  }
+}
+
+void ThreadJob::add_world(const std::shared_ptr<WorldCore>& core) {
+  ThreadJob* job = t_membership.job;
+  if (job == nullptr) return;
+  const std::lock_guard lock(job->mutex_);
+  std::erase_if(job->cores_, [](const auto& weak) { return weak.expired(); });
+  job->cores_.push_back(core);
+}
+
+void ThreadJob::fail(int rank) noexcept {
+  std::vector<std::weak_ptr<WorldCore>> cores;
+  {
+    const std::lock_guard lock(mutex_);
+    cores = cores_;
+  }
+  const std::string message = fmt::format("PE {} failed: its part of the program threw, or returned a status that is not 0", rank);
+  for (const auto& weak : cores) {
+    if (const auto core = weak.lock()) core->abort(Code::aborted, message, rank);
+  }
 }
 
 std::unique_ptr<bootstrap::Bootstrap> ThreadJob::next_bootstrap(const Knobs& knobs) {

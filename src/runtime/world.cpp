@@ -115,7 +115,7 @@ void World::global_exit(int exit_code) {
 
 Status World::status() const {
   core().check_usable("status");
-  const std::exception_ptr failure = core().failure(false);
+  const std::exception_ptr failure = core().next_failure();
   if (!failure) return {};
   try {
     std::rethrow_exception(failure);

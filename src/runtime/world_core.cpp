@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "os/process.hpp"
+#include "runtime/end_process.hpp"
 
 namespace isotope::runtime {
 
@@ -36,11 +35,9 @@ void WorldCore::global_exit(int exit_code) {
   const bootstrap::AbortNotice notice{Code::exited, rank_, rank_, exit_code, fmt::format("PE {} called global_exit({})", rank_, exit_code)};
   job_->segment().abort(rank_, notice);
   bootstrap_->abort(notice);
-  std::fflush(stdout);
-  std::fflush(stderr);
   // Another PE's global_exit may have come first: then its code is the job's.
   const auto first = job_->segment().aborted();
-  os::exit_now(first && first->code == Code::exited ? first->exit_code : exit_code);
+  end_process(first && first->code == Code::exited ? first->exit_code : exit_code);
 }
 
 void WorldCore::leave(bool unwinding) noexcept {

@@ -63,6 +63,8 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   void synchronize();
   /// What a synchronize would throw now: a wait that gave up, or the job's end. Null when all is well.
   std::exception_ptr failure(bool report);
+  /// What the next synchronize would throw: what a stream keeps for it, or failure(false).
+  std::exception_ptr next_failure();
 
   // the end (world_core.cpp)
   void abort(Code code, const std::string& message, int peer = Error::kNobody) noexcept;

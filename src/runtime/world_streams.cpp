@@ -1,5 +1,7 @@
+// Streams of a World, and what a wait that gave up becomes: recorded by the kernel, reported once by the host, then cleared.
 #include <fmt/format.h>
 
+#include "runtime/end_process.hpp"
 #include "runtime/world_core.hpp"
 
 namespace isotope::runtime {
@@ -44,8 +46,21 @@ void WorldCore::synchronize() {
   if (first) std::rethrow_exception(first);
 }
 
+std::exception_ptr WorldCore::next_failure() {
+  std::vector<std::shared_ptr<exec::StreamQueue>> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    streams = streams_;
+  }
+  for (const auto& stream : streams) {
+    if (auto pending = stream->pending_failure()) return pending;
+  }
+  return failure(false);
+}
+
 std::exception_ptr WorldCore::failure(bool report) {
   const auto notice = job_->segment().aborted();
+  if (notice && notice->code == Code::exited) end_process(notice->exit_code);
   const std::lock_guard lock(mutex_);
   const bool fault = load(&control_.fault.state, Order::acquire) == 2;
   if (fault && !fault_reported_) {
@@ -74,7 +89,8 @@ void WorldCore::rearm_if_idle() {
   const std::lock_guard lock(mutex_);
   if (!fault_reported_) return;
   for (const auto& stream : streams_) {
-    if (!stream->idle()) return;
+    // A stream that keeps the failure for its next synchronize has told nobody yet.
+    if (!stream->idle() || stream->pending_failure()) return;
   }
   for (const auto& weak : teams_) {
     if (const auto record = weak.lock()) store(&record->state.stopped, 0u, Order::release);

@@ -1,3 +1,4 @@
+// Splitting teams: the members agree on the arguments and on a cell, then use it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -34,7 +34,8 @@ Outcome bench(std::vector<std::string> arguments) {
 void expect_refused(const Outcome& outcome, const std::vector<std::string>& words) {
   EXPECT_EQ(outcome.status, 2) << outcome.err;
   EXPECT_EQ(outcome.out, "");
-  for (const std::string& word : words) EXPECT_NE(outcome.err.find(word), std::string::npos) << word << " in: " << outcome.err;
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.err.find(word), std::string::npos) << word << " in: " << outcome.err;
 }
 
 std::vector<std::string> keys_of(const Json& json) {
@@ -76,8 +77,9 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
 
   int launches = 0, allocs = 0, starts = 0;
   for (const Json& row : json.at("rows")) {
-    EXPECT_EQ(keys_of(row), (std::vector<std::string>{"name", "platform", "pes", "pes_as", "bytes", "blocks", "algo", "dtype", "op",
-                                                      "ours", "limit", "limit_name", "peer", "peer_name", "unit", "ratio", "limit_ratio"}));
+    EXPECT_EQ(keys_of(row), (std::vector<std::string>{"name", "platform", "pes", "pes_as", "bytes", "blocks", "algo",
+                                                      "dtype", "op", "ours", "limit", "limit_name", "peer", "peer_name",
+                                                      "unit", "ratio", "limit_ratio"}));
     const std::string name = row.at("name").get<std::string>();
     EXPECT_EQ(row.at("platform"), "cpu");
     EXPECT_EQ(row.at("pes"), 2) << name;
@@ -87,7 +89,8 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
     EXPECT_GT(row.at("limit_ratio").get<double>(), 0) << name;
     for (const char* key : {"algo", "dtype", "op"}) EXPECT_TRUE(row.at(key).is_null()) << name << " " << key;
     const bool launch = name.rfind("launch", 0) == 0;
-    for (const char* key : {"peer", "peer_name", "ratio"}) EXPECT_EQ(row.at(key).is_null(), !launch) << name << " " << key;
+    for (const char* key : {"peer", "peer_name", "ratio"})
+      EXPECT_EQ(row.at(key).is_null(), !launch) << name << " " << key;
     EXPECT_EQ(row.at("blocks").is_null(), !launch) << name;
     EXPECT_EQ(row.at("bytes").is_null(), name != "alloc") << name;
     EXPECT_EQ(row.at("unit"), name == "startup" ? "ms" : "us");
@@ -101,7 +104,8 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
 }
 
 TEST_F(BenchCli, PesAsThreadsAndJsonOnStandardOutput) {
-  const Outcome outcome = bench({"alloc", "startup", "--threads", "--quick", "--repeats", "1", "-n", "3", "--json", "-"});
+  const Outcome outcome =
+      bench({"alloc", "startup", "--threads", "--quick", "--repeats", "1", "-n", "3", "--json", "-"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);
   ASSERT_EQ(json.at("rows").size(), 3u);

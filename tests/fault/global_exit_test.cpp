@@ -44,7 +44,7 @@ TEST_P(GlobalExit, EndsEveryPeWithTheCode) {
   const int actor = code == 7 ? 0 : pes - 1;
   std::vector<std::string> argv = {isotope_binary(), "run", "-n", std::to_string(pes)};
   if (threads) argv.push_back("--threads");
-  for (const std::string& argument : {test_program("fault_pe"), std::to_string(actor), from + (":" + std::to_string(code)), std::string(peers)})
+  for (const std::string& argument : {test_program("fault_pe"), std::to_string(actor), std::string(from) + ":" + std::to_string(code), std::string(peers)})
     argv.push_back(argument);
   Command run(argv);
   ASSERT_TRUE(run.await_output("acting", 1)) << run.err();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -21,6 +22,18 @@ class Leaving : public ::testing::TestWithParam<testing::FaultShape> {};
 INSTANTIATE_TEST_SUITE_P(All, Leaving, ::testing::ValuesIn(testing::all_shapes()), testing::fault_shape_name);
 
 ISOTOPE_KERNEL void wait_for_nobody(Team team, Signal* flag) { wait_until(this_thread(), team, flag, Cmp::ge, 1); }
+
+ISOTOPE_KERNEL void busy() { std::this_thread::sleep_for(20ms); }
+
+// run_threads rethrows the failure that came first, not what followed from it.
+void expect_rethrown(const std::exception_ptr& thrown, const std::string& what) {
+  ASSERT_TRUE(thrown) << "run_threads threw nothing";
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    EXPECT_EQ(error.what(), what);
+  }
+}
 
 TEST_P(Leaving, ByAbortEndsEveryWait) {
   const int actor = GetParam().pes - 1;
@@ -84,7 +97,10 @@ TEST_P(Leaving, ByAnExceptionEndsTheOthersWaits) {
     auto flag = world.alloc_zeroed<Signal>(1);
     world.barrier();
     seat.words[0] = testing::now_ns();
-    if (world.rank() == actor) throw std::runtime_error("boom");
+    if (world.rank() == actor) {
+      world.launch<busy>({});  // so that leaving takes a moment, in which the others fail too
+      throw std::runtime_error("boom");
+    }
     if (world.rank() % 2 == 0) {
       world.launch<wait_for_nobody>({}, world.team(), flag.data());
       world.synchronize();
@@ -99,14 +115,29 @@ TEST_P(Leaving, ByAnExceptionEndsTheOthersWaits) {
     EXPECT_EQ(seat.peer, actor) << seat.message;
     EXPECT_TRUE(job.ended_between(pe, seat.words[0], {}, kReleaseBound));
   }
-  if (GetParam().as == PesAs::threads) {
-    try {
-      ASSERT_TRUE(job.thread_failure());
-      std::rethrow_exception(job.thread_failure());
-    } catch (const std::runtime_error& error) {
-      EXPECT_STREQ(error.what(), "boom") << "run_threads did not rethrow the first failure";
+  if (GetParam().as == PesAs::threads) expect_rethrown(job.thread_failure(), "boom");
+}
+
+// It left in good order, and failed only then: threads of one process have no launcher to tell the others.
+TEST_P(Leaving, AndFailingAfterwardsEndsTheOthersWaits) {
+  if (GetParam().as != PesAs::threads) GTEST_SKIP() << "a process that fails later is the launcher's business";
+  FaultJob job(GetParam());
+  job.run([&](World& world, Seat& seat) {
+    auto flag = world.alloc_zeroed<Signal>(1);
+    world.barrier();
+    seat.words[0] = testing::now_ns();
+    if (world.rank() == 0) {
+      { World ends = std::move(world); }
+      throw std::runtime_error("boom");
     }
+    world.launch<wait_for_nobody>({}, world.team(), flag.data());
+    world.synchronize();
+  });
+  for (int pe = 1; pe < job.pes(); ++pe) {
+    EXPECT_TRUE(job.threw(pe, Code::aborted, 0));
+    EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], {}, kReleaseBound));
   }
+  expect_rethrown(job.thread_failure(), "boom");
 }
 
 TEST_P(Leaving, NormallyEndsABarrierThatStillNeedsIt) {

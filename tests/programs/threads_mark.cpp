@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
     const char* text = std::getenv(name);
     return text != nullptr ? text : "unset";
   };
-  std::printf("threads=%s rank=%s size=%s control=%s\n", value("ISOTOPE_THREADS"), value("ISOTOPE_RANK"), value("ISOTOPE_SIZE"),
-              value("ISOTOPE_CONTROL_FD"));
+  std::printf("threads=%s rank=%s size=%s control=%s\n", value("ISOTOPE_THREADS"), value("ISOTOPE_RANK"),
+              value("ISOTOPE_SIZE"), value("ISOTOPE_CONTROL_FD"));
   return argc > 1 ? std::atoi(argv[1]) : 0;
 }

@@ -14,6 +14,9 @@ namespace {
 
 constexpr int kMaxSeats = 16;
 
+// Statuses that only this file gives: a test that failed in a PE, or a PE that waited for the test in vain.
+bool in_trouble(int status) { return status >= 190 && status <= 199; }
+
 void nap() { std::this_thread::sleep_for(std::chrono::microseconds(500)); }
 
 template <class Done>
@@ -27,15 +30,24 @@ bool poll_until(std::uint64_t until, const Done& done) {
 
 }  // namespace
 
-std::string fault_shape_name(const ::testing::TestParamInfo<FaultShape>& info) {
+void PrintTo(const FaultShape& shape, std::ostream* out) {
   const char* kinds[] = {"Processes", "Launched", "Threads"};
-  return std::to_string(info.param.pes) + kinds[static_cast<int>(info.param.as)];
+  *out << shape.pes << kinds[static_cast<int>(shape.as)];
 }
+
+std::string fault_shape_name(const ::testing::TestParamInfo<FaultShape>& info) { return ::testing::PrintToString(info.param); }
 
 std::vector<FaultShape> process_shapes() {
   std::vector<FaultShape> shapes;
   for (int pes : {2, 3, 5, 8})
     for (PesAs as : {PesAs::processes, PesAs::launched}) shapes.push_back({pes, as});
+  return shapes;
+}
+
+std::vector<FaultShape> unwatched_shapes() {
+  std::vector<FaultShape> shapes;
+  for (int pes : {2, 3, 5, 8})
+    for (PesAs as : {PesAs::processes, PesAs::threads}) shapes.push_back({pes, as});
   return shapes;
 }
 
@@ -47,13 +59,13 @@ std::vector<FaultShape> all_shapes() {
 
 void sit() {
   std::this_thread::sleep_for(std::chrono::minutes(1));
-  std::_Exit(98);
+  std::_Exit(198);
 }
 
 void Seat::set_ready() { ready_ns = now_ns(); }
 
 void Seat::await_strike() {
-  if (!poll_until(now_ns() + 60'000'000'000u, [this] { return struck.load() != 0; })) std::_Exit(97);
+  if (!poll_until(now_ns() + 60'000'000'000u, [this] { return struck.load() != 0; })) std::_Exit(197);
 }
 
 void Seat::record(const Error& error) {
@@ -106,7 +118,7 @@ World FaultJob::join(int rank) {
     shared_->id = get_unique_id();
     shared_->id_ready = 1;
   } else if (!poll_until(now_ns() + 20'000'000'000u, [this] { return shared_->id_ready.load() != 0; })) {
-    std::_Exit(96);
+    std::_Exit(196);
   }
   return init(rank, shape_.pes, shared_->id, options);
 }
@@ -126,6 +138,7 @@ int FaultJob::run_body(int rank) {
     status = kThrewOther;
   }
   if (seat->ended_ns == 0) seat->ended_ns = now_ns();
+  if (last_) last_();
   return ::testing::Test::HasFailure() ? kTestFailed : status;
 }
 
@@ -203,7 +216,7 @@ void FaultJob::meet(int place) {
   ++met;
   int came = 0;
   for (const bool present : present_) came += present;
-  if (!poll_until(now_ns() + 30'000'000'000u, [&] { return met.load() >= came; })) std::_Exit(95);
+  if (!poll_until(now_ns() + 30'000'000'000u, [&] { return met.load() >= came; })) std::_Exit(195);
 }
 
 bool FaultJob::all_ready(nanoseconds limit) {
@@ -246,7 +259,7 @@ void FaultJob::wait_processes(std::uint64_t until) {
       ::waitpid(pid, &status, 0);
     }
     pid = 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) >= 90) ADD_FAILURE() << "PE " << rank << " failed, status " << WEXITSTATUS(status);
+    if (WIFEXITED(status) && in_trouble(WEXITSTATUS(status))) ADD_FAILURE() << "PE " << rank << " failed, status " << WEXITSTATUS(status);
   }
 }
 
@@ -257,7 +270,7 @@ void FaultJob::wait_launched(std::uint64_t until) {
     ::kill(launcher_, SIGKILL);
     ::waitpid(launcher_, &status, 0);
   }
-  if (shared_->exit_code >= 90 && shared_->exit_code < 100) ADD_FAILURE() << shared_->message;
+  if (in_trouble(shared_->exit_code)) ADD_FAILURE() << shared_->message;
 }
 
 void FaultJob::wait_threads(std::uint64_t until) {

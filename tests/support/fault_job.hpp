@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,9 +52,11 @@ struct FaultShape {
   PesAs as = PesAs::processes;
 };
 
+void PrintTo(const FaultShape& shape, std::ostream* out);
 std::string fault_shape_name(const ::testing::TestParamInfo<FaultShape>& info);
-std::vector<FaultShape> process_shapes();  // 2, 3, 5 and 8 PEs, as processes and under a launcher
-std::vector<FaultShape> all_shapes();      // and as threads
+std::vector<FaultShape> process_shapes();    // 2, 3, 5 and 8 PEs, as processes and under a launcher
+std::vector<FaultShape> all_shapes();        // and as threads
+std::vector<FaultShape> unwatched_shapes();  // as processes and as threads: where a launcher would add nothing
 
 /// Waits for a signal that kills this process; ends it by itself after a minute.
 [[noreturn]] void sit();
@@ -96,7 +99,7 @@ class FaultJob {
   using Body = std::function<void(World&, Seat&)>;
 
   // Exit statuses of PEs that are processes.
-  static constexpr int kReturned = 0, kThrewError = 10, kThrewOther = 11, kTestFailed = 99;
+  static constexpr int kReturned = 0, kThrewError = 110, kThrewOther = 111, kTestFailed = 199;
 
   explicit FaultJob(FaultShape shape, InitOptions options = {});
   ~FaultJob();
@@ -109,6 +112,9 @@ class FaultJob {
   void set_options(int rank, const InitOptions& options) { options_[static_cast<std::size_t>(rank)] = options; }
   /// This PE never comes; only for PesAs::processes.
   void leave_out(int rank) { present_[static_cast<std::size_t>(rank)] = false; }
+
+  /// What each PE that is a process does before it ends.
+  void set_last(std::function<void()> last) { last_ = std::move(last); }
 
   void start(Body body);
   /// Called by every PE that came: all of them have. Does not use the library. `place` is 0 to 7, each used once.
@@ -152,6 +158,7 @@ class FaultJob {
   std::vector<InitOptions> options_;
   std::vector<bool> present_;
   Body body_;
+  std::function<void()> last_;
   Shared* shared_ = nullptr;
   Seat* seats_ = nullptr;
   std::vector<int> pids_;      // 0: not running

@@ -1,5 +1,5 @@
-// What Isotope knows without starting anything: the machine, this build, what would be chosen, and every ISOTOPE_* variable.
-// `isotope info` prints it.
+// What Isotope knows without starting anything: the machine, this build, what would be chosen, and every ISOTOPE_*
+// variable. `isotope info` prints it.
 //
 //   for (const KnobInfo& knob : knobs()) std::printf("%s=%s\n", knob.variable.c_str(), knob.value.c_str());
 //
@@ -18,12 +18,12 @@ namespace isotope {
 
 struct KnobInfo {
   std::string variable;
-  std::string kind;        // text, duration, bytes, count, flag, choice
-  std::string value;       // in force: from the environment, else the default
-  std::string fallback;    // the default
+  std::string kind;      // text, duration, bytes, count, flag, choice
+  std::string value;     // in force: from the environment, else the default
+  std::string fallback;  // the default
   std::string meaning;
-  bool set = false;        // found in the environment
-  bool internal = false;   // set by `isotope run`, not by people
+  bool set = false;       // found in the environment
+  bool internal = false;  // set by `isotope run`, not by people
 };
 
 /// NAME, value pairs that count before the process's own environment.
@@ -39,17 +39,17 @@ std::vector<std::string> knob_warnings();
 struct BuildInfo {
   std::string version;
   std::string compiler;
-  std::string build_type;               // "Release", "Debug"; empty when the build did not say
-  bool checked = false;                 // assertions and device-side checks (ISOTOPE_CHECKED)
-  std::string sanitizers;               // "address,undefined"; empty for none
-  std::vector<std::string> platforms;   // what kernels can run on
+  std::string build_type;              // "Release", "Debug"; empty when the build did not say
+  bool checked = false;                // assertions and device-side checks (ISOTOPE_CHECKED)
+  std::string sanitizers;              // "address,undefined"; empty for none
+  std::vector<std::string> platforms;  // what kernels can run on
 };
 BuildInfo build_info();
 
 struct ChoiceInfo {
-  std::string platform;    // what launch() would use
-  std::string bootstrap;   // how init() would find the other PEs
-  std::string because;     // what decided the bootstrap; the error init() would throw when it is "none"
+  std::string platform;   // what launch() would use
+  std::string bootstrap;  // how init() would find the other PEs
+  std::string because;    // what decided the bootstrap; the error init() would throw when it is "none"
 };
 /// What init() would choose in this environment. Connects to nobody.
 ChoiceInfo choices();
@@ -75,23 +75,23 @@ struct MachineInfo {
   std::string host;
   std::string cpu_model;
   int packages = 0;
-  int cores = 0;              // physical
-  int cpus = 0;               // hardware threads
-  int usable_cpus = 0;        // of those, the ones this process may run on
+  int cores = 0;        // physical
+  int cpus = 0;         // hardware threads
+  int usable_cpus = 0;  // of those, the ones this process may run on
   std::vector<NumaNode> numa_nodes;
   std::uint64_t memory_bytes = 0;            // of the machine
   std::uint64_t memory_available_bytes = 0;  // what the kernel thinks can be had without swapping
   std::uint64_t memory_limit_bytes = 0;      // of this process's control group, where it is smaller; else memory_bytes
   std::uint64_t page_bytes = 0;
   std::vector<HugePages> huge_pages;
-  std::string transparent_huge_pages;        // "always", "madvise", "never"; empty when the kernel has none
-  std::string kernel;                        // "Linux 6.1.0"
-  std::vector<GpuInfo> gpus;                 // NVIDIA's driver lists them; Isotope asks no driver library
+  std::string transparent_huge_pages;  // "always", "madvise", "never"; empty when the kernel has none
+  std::string kernel;                  // "Linux 6.1.0"
+  std::vector<GpuInfo> gpus;           // NVIDIA's driver lists them; Isotope asks no driver library
 };
 MachineInfo machine_info();
 
-/// Whether to colour what goes to this descriptor: ISOTOPE_COLOR says always or never; else NO_COLOR says never; else only on
-/// a terminal.
+/// Whether to colour what goes to this descriptor: ISOTOPE_COLOR says always or never; else NO_COLOR says never; else
+/// only on a terminal.
 bool use_color(int descriptor);
 
 /// "30s", "2min", "500ms", "1.5h", "90" (seconds): a duration as every knob and option takes it.

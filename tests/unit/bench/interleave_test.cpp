@@ -25,7 +25,8 @@ TEST(Alternate, NothingToDo) {
 
 TEST(JobBench, ContestantsTakeTurnsOnEveryPe) {
   SharedFile results;
-  JobRequest request{.topic = "x", .threads = true, .rounds = 2, .block = std::chrono::nanoseconds(1), .results = results.path()};
+  JobRequest request{
+      .topic = "x", .threads = true, .rounds = 2, .block = std::chrono::nanoseconds(1), .results = results.path()};
   // Through text and back, as a job gets it.
   request = JobRequest::parse(request.text());
   std::vector<std::string> order;  // of PE 0
@@ -38,8 +39,9 @@ TEST(JobBench, ContestantsTakeTurnsOnEveryPe) {
         if (world.rank() == 0) order.push_back(who);
       };
     };
-    bench.measure({.name = "x", .limit_name = "l"}, {{Role::ours, "", turn("ours"), 5}, {Role::limit, "", turn("limit"), 5},
-                                                     {Role::peer, "p", turn("peer"), 5}});
+    bench.measure(
+        {.name = "x", .limit_name = "l"},
+        {{Role::ours, "", turn("ours"), 5}, {Role::limit, "", turn("limit"), 5}, {Role::peer, "p", turn("peer"), 5}});
     EXPECT_EQ(bench.max_over_pes(world.rank() * 10), 20);
     bench.write_results();
     world.barrier();

@@ -16,9 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<Row> kRows = {
-    {.name = "a", .bytes = 4096, .ours = 2, .limit = 1, .limit_name = "wire", .peer = 5, .peer_name = "other", .ratio = 2.5, .limit_ratio = 0.5},
-    {.name = "longer", .ours = 1234.5}};
+const std::vector<Row> kRows = {{.name = "a",
+                                 .bytes = 4096,
+                                 .ours = 2,
+                                 .limit = 1,
+                                 .limit_name = "wire",
+                                 .peer = 5,
+                                 .peer_name = "other",
+                                 .ratio = 2.5,
+                                 .limit_ratio = 0.5},
+                                {.name = "longer", .ours = 1234.5}};
 
 TEST(Table, IsAlignedAndLeavesOutEmptyColumns) {
   EXPECT_EQ(table(kRows, false),

@@ -50,7 +50,8 @@ TEST(Rows, BandwidthRatioIsAboveOneWhereOursIsHigher) {
 }
 
 TEST(Rows, OneForEachPeer) {
-  const auto rows = rows_of({.row = {.name = "x"}, .ours = {1e-6}, .peers = {{"a", {2e-6}}, {"b", {3e-6}}, {"silent", {}}}});
+  const auto rows =
+      rows_of({.row = {.name = "x"}, .ours = {1e-6}, .peers = {{"a", {2e-6}}, {"b", {3e-6}}, {"silent", {}}}});
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].peer_name, "a");
   EXPECT_EQ(rows[1].peer_name, "b");
@@ -63,9 +64,11 @@ TEST(Rows, WhatDoesNotApplyIsNull) {
   const Json json = to_json(rows[0]);
   std::vector<std::string> keys;
   for (const auto& item : json.items()) keys.push_back(item.key());
-  EXPECT_EQ(keys, (std::vector<std::string>{"name", "platform", "pes", "pes_as", "bytes", "blocks", "algo", "dtype", "op", "ours",
-                                            "limit", "limit_name", "peer", "peer_name", "unit", "ratio", "limit_ratio"}));
-  for (const char* key : {"bytes", "blocks", "algo", "dtype", "op", "limit", "limit_name", "peer", "peer_name", "ratio", "limit_ratio"}) {
+  EXPECT_EQ(keys, (std::vector<std::string>{"name", "platform", "pes", "pes_as", "bytes", "blocks", "algo", "dtype",
+                                            "op", "ours", "limit", "limit_name", "peer", "peer_name", "unit", "ratio",
+                                            "limit_ratio"}));
+  for (const char* key :
+       {"bytes", "blocks", "algo", "dtype", "op", "limit", "limit_name", "peer", "peer_name", "ratio", "limit_ratio"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
   }
   EXPECT_EQ(json.at("ours"), 1.0);
@@ -91,10 +94,11 @@ TEST(Merge, SamplesOfOneCaseComeTogether) {
 }
 
 TEST(Measurement, CrossesFromTheJobToTheDriver) {
-  const Measurement sent{.row = {.name = "x", .pes = 3, .pes_as = "threads", .bytes = 8, .op = "sum", .limit_name = "wire", .unit = "ms"},
-                         .ours = {1.25e-7, 2},
-                         .limit = {3},
-                         .peers = {{"p q", {4}}}};
+  const Measurement sent{
+      .row = {.name = "x", .pes = 3, .pes_as = "threads", .bytes = 8, .op = "sum", .limit_name = "wire", .unit = "ms"},
+      .ours = {1.25e-7, 2},
+      .limit = {3},
+      .peers = {{"p q", {4}}}};
   const Measurement got = measurement_from_json(Json::parse(to_json(sent).dump()));
   EXPECT_TRUE(same_case(got.row, sent.row));
   EXPECT_EQ(got.row.unit, "ms");

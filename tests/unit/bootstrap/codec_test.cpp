@@ -221,7 +221,8 @@ TEST(Codec, RefusesTruncatedAndPaddedPayloads) {
       if (!frames.empty())
         EXPECT_EQ(encode(frames[0]), bytes);
       else
-        EXPECT_EQ(decoder.error()->kind, DecodeError::Kind::malformed) << frame_name(frame.index()) << " at " << payload;
+        EXPECT_EQ(decoder.error()->kind, DecodeError::Kind::malformed)
+            << frame_name(frame.index()) << " at " << payload;
     }
   }
   Bytes padded = encode(Leave{3});
@@ -241,7 +242,8 @@ TEST(Codec, AMillionRandomBytes) {
       stream.resize(random() % 200);
       for (std::byte& byte : stream) byte = static_cast<std::byte>(random());
     } else {
-      for (std::uint64_t i = random() % 4; i > 0; --i) stream[random() % stream.size()] = static_cast<std::byte>(random());
+      for (std::uint64_t i = random() % 4; i > 0; --i)
+        stream[random() % stream.size()] = static_cast<std::byte>(random());
     }
     Decoder decoder(all_caps());
     for (const Frame& frame : decode_all(stream, decoder, 1 + random() % 64)) {

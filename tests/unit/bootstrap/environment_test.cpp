@@ -46,16 +46,25 @@ Env without(Env env, const std::string& name) {
   return env;
 }
 
-const Env kTorch{{"RANK", "1"},        {"WORLD_SIZE", "4"},      {"LOCAL_RANK", "1"},
-                 {"LOCAL_WORLD_SIZE", "4"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"},
-                 {"TORCHELASTIC_RUN_ID", "none"}, {"TORCHELASTIC_RESTART_COUNT", "0"}};
-const Env kOpenMpi{{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "3"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
-                   {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}, {"PMIX_NAMESPACE", "prterun-host-1@1"}};
+const Env kTorch{{"RANK", "1"},
+                 {"WORLD_SIZE", "4"},
+                 {"LOCAL_RANK", "1"},
+                 {"LOCAL_WORLD_SIZE", "4"},
+                 {"MASTER_ADDR", "127.0.0.1"},
+                 {"MASTER_PORT", "29500"},
+                 {"TORCHELASTIC_RUN_ID", "none"},
+                 {"TORCHELASTIC_RESTART_COUNT", "0"}};
+const Env kOpenMpi{{"OMPI_COMM_WORLD_RANK", "2"},
+                   {"OMPI_COMM_WORLD_SIZE", "3"},
+                   {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
+                   {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"},
+                   {"PMIX_NAMESPACE", "prterun-host-1@1"}};
 const Env kHydra{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "0"}, {"MPI_LOCALNRANKS", "2"}};
-const Env kSlurm{{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "3"}, {"SLURM_JOB_ID", "77"},
-                 {"SLURM_STEP_ID", "0"}, {"SLURM_NNODES", "1"}};
+const Env kSlurm{{"SLURM_PROCID", "3"},  {"SLURM_NTASKS", "4"},  {"SLURM_LOCALID", "3"},
+                 {"SLURM_JOB_ID", "77"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NNODES", "1"}};
 const Env kLauncher{{"ISOTOPE_CONTROL_FD", "5"}, {"ISOTOPE_RANK", "1"}, {"ISOTOPE_SIZE", "2"}};
-const Env kTcp{{"ISOTOPE_ROOT", "node0:29400"}, {"ISOTOPE_RANK", "1"}, {"ISOTOPE_SIZE", "2"}, {"ISOTOPE_JOB_KEY_FILE", "k"}};
+const Env kTcp{
+    {"ISOTOPE_ROOT", "node0:29400"}, {"ISOTOPE_RANK", "1"}, {"ISOTOPE_SIZE", "2"}, {"ISOTOPE_JOB_KEY_FILE", "k"}};
 
 TEST(Environment, FindsEachLauncher) {
   const struct {
@@ -72,7 +81,8 @@ TEST(Environment, FindsEachLauncher) {
       {"isotope run", kLauncher, Launcher::isotope_run, 1, 2},
       {"tcp", kTcp, Launcher::tcp, 1, 2},
       {"tcp by name", with(kTcp, {{"ISOTOPE_BOOTSTRAP", "tcp"}}), Launcher::tcp, 1, 2},
-      {"one PE of torchrun", with(kTorch, {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "1"}}),
+      {"one PE of torchrun",
+       with(kTorch, {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "1"}}),
        Launcher::torchrun, 0, 1},
       {"one PE of mpirun", {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, Launcher::mpi, 0, 1},
       // A shell, a batch script and an interactive step inside an allocation are one process each.
@@ -109,7 +119,10 @@ TEST(Environment, RefusesContradictionsByName) {
       {"rank too large", with(kTorch, {{"RANK", "4"}}), Code::invalid_argument, {"RANK", "WORLD_SIZE", "4"}},
       {"no number", with(kTorch, {{"RANK", "one"}}), Code::invalid_argument, {"RANK", "'one'"}},
       {"number and more", with(kTorch, {{"WORLD_SIZE", "4x"}}), Code::invalid_argument, {"WORLD_SIZE", "'4x'"}},
-      {"negative", with(kOpenMpi, {{"OMPI_COMM_WORLD_RANK", "-1"}}), Code::invalid_argument, {"OMPI_COMM_WORLD_RANK", "-1"}},
+      {"negative",
+       with(kOpenMpi, {{"OMPI_COMM_WORLD_RANK", "-1"}}),
+       Code::invalid_argument,
+       {"OMPI_COMM_WORLD_RANK", "-1"}},
       {"overflow", with(kHydra, {{"PMI_SIZE", "99999999999"}}), Code::invalid_argument, {"PMI_SIZE", "99999999999"}},
       {"zero PEs", with(kHydra, {{"PMI_SIZE", "0"}}), Code::invalid_argument, {"PMI_SIZE"}},
       {"half of torchrun", without(kTorch, "WORLD_SIZE"), Code::invalid_argument, {"RANK", "WORLD_SIZE"}},
@@ -119,21 +132,36 @@ TEST(Environment, RefusesContradictionsByName) {
       {"no job name", {{"RANK", "0"}, {"WORLD_SIZE", "2"}}, Code::invalid_argument, {"MASTER_PORT"}},
       {"local rank", with(kTorch, {{"LOCAL_RANK", "9"}}), Code::invalid_argument, {"LOCAL_RANK", "9"}},
       {"local above all", with(kTorch, {{"LOCAL_WORLD_SIZE", "8"}}), Code::invalid_argument, {"LOCAL_WORLD_SIZE", "8"}},
-      {"torchrun on hosts", with(kTorch, {{"LOCAL_WORLD_SIZE", "2"}}), Code::not_supported,
+      {"torchrun on hosts",
+       with(kTorch, {{"LOCAL_WORLD_SIZE", "2"}}),
+       Code::not_supported,
        {"several hosts", "ISOTOPE_ROOT", "ISOTOPE_JOB_KEY_FILE"}},
-      {"mpi on hosts", with(kOpenMpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}}),
-       Code::not_supported, {"ISOTOPE_ROOT"}},
+      {"mpi on hosts",
+       with(kOpenMpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}}),
+       Code::not_supported,
+       {"ISOTOPE_ROOT"}},
       {"slurm on hosts", with(kSlurm, {{"SLURM_NNODES", "2"}}), Code::not_supported, {"ISOTOPE_ROOT"}},
-      {"rank without launcher", without(kLauncher, "ISOTOPE_CONTROL_FD"), Code::invalid_argument,
+      {"rank without launcher",
+       without(kLauncher, "ISOTOPE_CONTROL_FD"),
+       Code::invalid_argument,
        {"ISOTOPE_RANK", "ISOTOPE_SIZE", "isotope run", "ISOTOPE_ROOT"}},
       {"size alone", {{"ISOTOPE_SIZE", "4"}}, Code::invalid_argument, {"ISOTOPE_SIZE is 4"}},
-      {"launcher without rank", without(kLauncher, "ISOTOPE_RANK"), Code::invalid_argument, {"ISOTOPE_RANK is not set"}},
+      {"launcher without rank",
+       without(kLauncher, "ISOTOPE_RANK"),
+       Code::invalid_argument,
+       {"ISOTOPE_RANK is not set"}},
       {"launcher's rank", with(kLauncher, {{"ISOTOPE_RANK", "2"}}), Code::invalid_argument, {"ISOTOPE_RANK is 2"}},
       {"tcp without key", without(kTcp, "ISOTOPE_JOB_KEY_FILE"), Code::invalid_argument, {"ISOTOPE_JOB_KEY_FILE"}},
       {"tcp without rank", without(kTcp, "ISOTOPE_RANK"), Code::invalid_argument, {"ISOTOPE_RANK"}},
-      {"mpi that is not there", {{"ISOTOPE_BOOTSTRAP", "mpi"}}, Code::invalid_argument, {"mpi", "OMPI_COMM_WORLD_RANK"}},
+      {"mpi that is not there",
+       {{"ISOTOPE_BOOTSTRAP", "mpi"}},
+       Code::invalid_argument,
+       {"mpi", "OMPI_COMM_WORLD_RANK"}},
       {"torchrun that is not there", {{"ISOTOPE_BOOTSTRAP", "torchrun"}}, Code::invalid_argument, {"torchrun"}},
-      {"launcher that is not there", {{"ISOTOPE_BOOTSTRAP", "launcher"}}, Code::invalid_argument, {"ISOTOPE_CONTROL_FD"}},
+      {"launcher that is not there",
+       {{"ISOTOPE_BOOTSTRAP", "launcher"}},
+       Code::invalid_argument,
+       {"ISOTOPE_CONTROL_FD"}},
       {"tcp that is not there", {{"ISOTOPE_BOOTSTRAP", "tcp"}}, Code::invalid_argument, {"ISOTOPE_ROOT"}},
       {"unknown choice", {{"ISOTOPE_BOOTSTRAP", "pigeon"}}, Code::invalid_argument, {"pigeon", "torchrun"}},
   };
@@ -144,7 +172,8 @@ TEST(Environment, RefusesContradictionsByName) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), row.code) << row.what;
       for (const std::string& word : row.words)
-        EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << row.what << ": '" << word << "' in " << error.what();
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+            << row.what << ": '" << word << "' in " << error.what();
     }
   }
 }

@@ -1,9 +1,14 @@
-// The star over socket pairs: all-gathers at several sizes, failures that release everybody in time, one socket shared by
-// several Worlds and threads.
+// The star over socket pairs: all-gathers at several sizes, failures that release everybody in time, one socket shared
+// by several Worlds and threads.
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include "support.hpp"
+
+// PEs are forked from a process with threads, and start threads themselves; the thread sanitizer refuses that unless
+// told.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 
 namespace isotope::bootstrap {
 namespace {
@@ -97,7 +102,7 @@ TEST(Star, DifferentCountsTellEverybodyAllCounts) {
 }
 
 TEST(Star, TimeoutComesAtTheDeadlineAndNamesTheMissing) {
-  constexpr std::uint64_t kDeadline = kSecond;
+  constexpr std::uint64_t kDeadline = 2 * kSecond;
   Star star(5);
   star.start();
   const std::vector<int> come{0, 2, 3};
@@ -106,25 +111,22 @@ TEST(Star, TimeoutComesAtTheDeadlineAndNamesTheMissing) {
     auto boot = client_over(channel_over(star.take_end(rank), rank, 5), kDeadline);
     const std::uint64_t start = os::now_ns();
     const Error error = error_of([&] { boot->barrier(); });
-    const double took = seconds_since(start);
+    EXPECT_TRUE(at_deadline(start, kDeadline));
     EXPECT_EQ(error.code(), Code::timeout);
     EXPECT_EQ(error.peer(), 1);
     EXPECT_NE(std::string(error.what()).find("PEs 1, 4 of 5"), std::string::npos) << error.what();
-    EXPECT_GT(took, 0.9);
-    EXPECT_LT(took, 1.1);
     // Dropped without leave(), as a stack that unwinds does: no news for the others, who wait for their own deadline.
   });
 }
 
 TEST(Star, AStoppedServerStillLetsPesGiveUp) {
-  constexpr std::uint64_t kDeadline = kSecond / 2;
+  constexpr std::uint64_t kDeadline = kSecond;
   Star star(1);  // never started: nobody answers
   auto boot = client_over(channel_over(star.take_end(0), 0, 1), kDeadline);
   const std::uint64_t start = os::now_ns();
   const Error error = error_of([&] { boot->barrier(); });
+  EXPECT_TRUE(at_deadline(start, kDeadline));
   EXPECT_EQ(error.code(), Code::timeout);
-  EXPECT_GT(seconds_since(start), 0.45);
-  EXPECT_LT(seconds_since(start), 0.55);
 }
 
 TEST(Star, LateComersAreToldAtOnceThatOthersGaveUp) {
@@ -311,8 +313,7 @@ TEST(Star, WorldsShareOneSocketAndEveryWatchIsToldOnce) {
   std::vector<std::thread> watches;
   for (auto& boot : zero)
     watches.emplace_back([&] {
-      while (!done)
-        EXPECT_FALSE(readable(boot->watch_fd(), 10) && boot->drain_notice());
+      while (!done) EXPECT_FALSE(readable(boot->watch_fd(), 10) && boot->drain_notice());
     });
   for (std::thread& thread : threads) thread.join();
   done = true;

@@ -26,6 +26,11 @@
 
 namespace isotope::bootstrap::testing {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;  // memory use says nothing then
+#else
+inline constexpr bool kSanitized = false;
+#endif  // sanitizers
 inline constexpr std::uint64_t kMs = 1'000'000;
 inline constexpr std::uint64_t kSecond = 1000 * kMs;
 
@@ -39,6 +44,14 @@ inline runtime::Knobs make_knobs(std::uint64_t bootstrap_deadline_ns = 20 * kSec
 }
 
 inline double seconds_since(std::uint64_t start_ns) { return static_cast<double>(os::now_ns() - start_ns) * 1e-9; }
+
+/// The promise is the deadline +- 10 %; the other 10 % above it are for a machine that is busy.
+inline bool at_deadline(std::uint64_t start_ns, std::uint64_t deadline_ns) {
+  const double took = seconds_since(start_ns), want = static_cast<double>(deadline_ns) * 1e-9;
+  if (took > 0.9 * want && took < 1.2 * want) return true;
+  ::fprintf(stderr, "took %.3f s, want %.3f s\n", took, want);
+  return false;
+}
 
 inline Bytes bytes_of(const std::string& text) {
   const ByteView view = as_bytes(text);
@@ -73,7 +86,8 @@ class Star {
   void start() {
     thread_ = std::thread([this] {
       while (!stop_) {
-        std::array<os::PollEntry, 2> entries{{{server_.poll_fd(), os::kReadable, false}, {wake_.fd(), os::kReadable, false}}};
+        std::array<os::PollEntry, 2> entries{
+            {{server_.poll_fd(), os::kReadable, false}, {wake_.fd(), os::kReadable, false}}};
         os::poll_fds(entries, 10'000);
         const std::lock_guard lock(mutex_);
         server_.handle();
@@ -113,7 +127,8 @@ inline std::shared_ptr<Channel> channel_over(os::Fd socket, int rank, int size, 
   return std::make_shared<Channel>(std::move(socket), Decoder(Caps::star_client(size)), options);
 }
 
-inline std::unique_ptr<StarClient> client_over(std::shared_ptr<Channel> channel, std::uint64_t deadline_ns = 20 * kSecond) {
+inline std::unique_ptr<StarClient> client_over(std::shared_ptr<Channel> channel,
+                                               std::uint64_t deadline_ns = 20 * kSecond) {
   return std::make_unique<StarClient>("test", std::move(channel), os::Deadline::after_ns(deadline_ns));
 }
 
@@ -158,7 +173,8 @@ inline std::vector<int> on_processes(int n, const std::function<int(int)>& body,
 inline bool gather_rounds(Bootstrap& boot, int rounds, std::size_t padding = 0) {
   for (int round = 0; round < rounds; ++round) {
     const auto part = [&](int rank) {
-      return std::to_string(rank) + ":" + std::to_string(round) + ";" + std::string(padding, static_cast<char>('a' + rank % 26));
+      return std::to_string(rank) + ":" + std::to_string(round) + ";" +
+             std::string(padding, static_cast<char>('a' + rank % 26));
     };
     std::string want;
     for (int rank = 0; rank < boot.size(); ++rank) want += part(rank);

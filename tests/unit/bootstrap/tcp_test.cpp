@@ -151,14 +151,12 @@ TEST(UniqueId, TimeoutNamesTheMissingOnEveryPeThatCame) {
   on_threads(3, [&](int rank) {
     const std::uint64_t start = os::now_ns();
     const Error error = error_of([&] {
-      auto boot = from_unique_id(rank, 5, id, make_knobs(kSecond));
+      auto boot = from_unique_id(rank, 5, id, make_knobs(2 * kSecond));
       boot->barrier();
     });
-    const double took = seconds_since(start);
+    EXPECT_TRUE(at_deadline(start, 2 * kSecond));
     EXPECT_EQ(error.code(), Code::timeout);
     EXPECT_NE(std::string(error.what()).find("PEs 3, 4 of 5"), std::string::npos) << error.what();
-    EXPECT_GT(took, 0.9);
-    EXPECT_LT(took, 1.1);
   });
 }
 
@@ -218,11 +216,12 @@ TEST(UniqueId, DuplicateRankAndWrongSizeAreRefusedAndNamed) {
   });
 }
 
-TEST(UniqueId, WrongKeyIsRefusedAndTheJobGoesOn) {
+TEST(UniqueId, WrongKeyIsRefusedOnceLoggedAndTheJobGoesOn) {
   const UniqueId id = get_unique_id();
   UniqueIdParts parts = unpack(id);
   parts.key = Key::random();
   const UniqueId wrong = pack(parts);
+  ::testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(error_of([&] { from_unique_id(0, 2, wrong, make_knobs()); }).code(), Code::refused);
   on_threads(2, [&](int rank) {
@@ -230,6 +229,10 @@ TEST(UniqueId, WrongKeyIsRefusedAndTheJobGoesOn) {
     boot->barrier();
     boot->leave();
   });
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const std::size_t first = log.find("does not hold the job's key");
+  EXPECT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(log.find("does not hold the job's key", first + 1), std::string::npos) << "once per source: " << log;
 }
 
 TEST(UniqueId, AnotherVersionIsTold) {
@@ -282,6 +285,7 @@ TEST(Hostile, ARendezvousCompletesAmongTwoHundredStrangers) {
   const UniqueIdParts parts = unpack(id);
   const std::string http = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
   std::vector<os::Fd> strangers;
+  const std::size_t before = resident_kib();
   Hello hello;
   hello.size = 3;
   hello.job = parts.job;
@@ -289,15 +293,23 @@ TEST(Hostile, ARendezvousCompletesAmongTwoHundredStrangers) {
     os::Fd fd = connect_to(address);
     ASSERT_TRUE(fd) << i;
     switch (i % 5) {
-      case 0: break;                                                            // says nothing
-      case 1: os::send_some(fd.get(), as_bytes(http)); break;                   // speaks something else
-      case 2: os::send_some(fd.get(), ByteView(encode(hello)).first(20)); break;  // stops in the middle
-      case 3: os::send_some(fd.get(), encode(hello)); break;                    // asks, and never proves
-      case 4: fd.reset(); break;                                                // goes away
+      case 0:
+        break;  // says nothing
+      case 1:
+        os::send_some(fd.get(), as_bytes(http));
+        break;  // speaks something else
+      case 2:
+        os::send_some(fd.get(), ByteView(encode(hello)).first(20));
+        break;  // stops in the middle
+      case 3:
+        os::send_some(fd.get(), encode(hello));
+        break;  // asks, and never proves
+      case 4:
+        fd.reset();
+        break;  // goes away
     }
     strangers.push_back(std::move(fd));
   }
-  const std::size_t before = resident_kib();
   const std::uint64_t start = os::now_ns();
   on_threads(3, [&](int rank) {
     auto boot = from_unique_id(rank, 3, id, make_knobs());
@@ -305,7 +317,8 @@ TEST(Hostile, ARendezvousCompletesAmongTwoHundredStrangers) {
     boot->leave();
   });
   EXPECT_LT(seconds_since(start), 3.0);
-  EXPECT_LT(resident_kib(), before + 4096);
+  // A few threads and their stacks, but nothing per stranger worth the name.
+  EXPECT_TRUE(kSanitized || resident_kib() < before + 1024) << before << " KiB before, " << resident_kib() << " after";
 }
 
 /// A gate of the test's own, polled by hand.
@@ -346,7 +359,7 @@ TEST_F(GateFixture, ASilentClientIsDroppedAtItsDeadline) {
   run_until([&] { return gate->pending() == 0; }, 5);
   EXPECT_EQ(gate->pending(), 0u);
   EXPECT_GT(seconds_since(start), 0.2);
-  EXPECT_LT(seconds_since(start), 0.4);
+  EXPECT_LT(seconds_since(start), 0.6);
   EXPECT_TRUE(closes_within(silent.get(), 1));
   EXPECT_TRUE(entered.empty());
 }
@@ -365,7 +378,7 @@ TEST_F(GateFixture, ATrickleOfBytesDoesNotMoveTheDeadline) {
         return sent == 20 && gate->pending() == 0;
       },
       5);
-  EXPECT_LT(seconds_since(start), 0.6);
+  EXPECT_LT(seconds_since(start), 0.8);
 }
 
 TEST_F(GateFixture, WhatIsNoFrameIsDroppedAtOnce) {
@@ -444,7 +457,7 @@ TEST(Root, PesMeetByAddressAndKeyFileTwiceInARow) {
 
 TEST(Root, TimesOutWhenPeZeroNeverComes) {
   const std::string key = write_key(0600, std::string(64, '7'));
-  runtime::Knobs knobs = make_knobs(kSecond / 2);
+  runtime::Knobs knobs = make_knobs(kSecond);
   knobs.root = "127.0.0.1:1";  // nobody listens there
   knobs.job_key_file = key;
   knobs.rank = 1;
@@ -455,8 +468,7 @@ TEST(Root, TimesOutWhenPeZeroNeverComes) {
   EXPECT_EQ(error.code(), Code::timeout);
   EXPECT_EQ(error.peer(), 0);
   EXPECT_NE(std::string(error.what()).find("PE 0 never came"), std::string::npos) << error.what();
-  EXPECT_GT(seconds_since(start), 0.45);
-  EXPECT_LT(seconds_since(start), 0.55);
+  EXPECT_TRUE(at_deadline(start, kSecond));
 }
 
 TEST(Root, KeyFilesAndAddresses) {
@@ -472,7 +484,8 @@ TEST(Root, KeyFilesAndAddresses) {
   for (const std::string& bad : {std::string(), secret, std::string(63, 'a') + "g", std::string(66, 'a')}) {
     const Error error = error_of([&] { parse_key(bad, "k"); });
     EXPECT_EQ(error.code(), Code::invalid_argument);
-    EXPECT_TRUE(bad.empty() || std::string(error.what()).find(bad) == std::string::npos) << "the key leaks into the message";
+    EXPECT_TRUE(bad.empty() || std::string(error.what()).find(bad) == std::string::npos)
+        << "the key leaks into the message";
   }
   for (const mode_t mode : {0640, 0604, 0660}) {
     const std::string path = write_key(mode, std::string(64, 'a'));

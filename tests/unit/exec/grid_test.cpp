@@ -57,7 +57,7 @@ TEST(Grid, BlocksAreResidentTogether) {
   run(64, 32, [&] {
     const Block b = this_block();
     if (b.is_leader() && b.rank() + 1 < b.grid_size()) {
-      for (std::uint32_t polls = 1; done[b.rank() + 1] == 0; ++polls) cpu::relax(polls);
+      relax_until([&] { return done[b.rank() + 1] != 0; });
     }
     b.sync();
     if (b.thread_rank() == b.size() - 1) {
@@ -70,7 +70,7 @@ TEST(Grid, BlocksAreResidentTogether) {
 }
 
 TEST(Grid, ThreadsThatSyncInALoopStarveNobody) {
-  // Block 0 looks at the flag between syncs, without relax(). The flag is set by the last block after it waited for the one before.
+  // Block 0 looks at the flag between syncs, without relax(). Another block sets it, after it polled for one that starts still later.
   bool flag = false, half = false;
   run(20, 16, [&] {
     const Block b = this_block();
@@ -79,10 +79,10 @@ TEST(Grid, ThreadsThatSyncInALoopStarveNobody) {
         seen = b.broadcast(flag);
         b.sync();
       }
-    } else if (b.rank() == 19 && b.is_leader()) {
-      for (std::uint32_t polls = 1; !half; ++polls) cpu::relax(polls);
+    } else if (b.rank() == 18 && b.is_leader()) {
+      relax_until([&] { return half; });
       flag = true;
-    } else if (b.rank() == 18) {
+    } else if (b.rank() == 19) {
       half = true;
     }
   });
@@ -175,7 +175,7 @@ TEST(Grid, AsManyFibersAsTheLimitRunAtOnce) {
       ++here;
       this_block().sync();
       // All threads of the grid meet, so each needs a stack at this moment.
-      for (std::uint32_t polls = 1; here < blocks * 1024; ++polls) cpu::relax(polls);
+      relax_until([&] { return here == blocks * 1024; });
       this_block().sync();
       if (here != blocks * 1024) ++wrong;
     });
@@ -189,7 +189,11 @@ TEST(Grid, StacksNobodyNeedsGoBack) {
   const std::uint32_t blocks = kTsan ? 2 : 12;
   const auto meet = [&](std::uint32_t n) {
     std::uint32_t here = 0;
-    run(n, 1024, [&, n] { ++here; for (std::uint32_t polls = 1; here < n * 1024; ++polls) cpu::relax(polls); }, 0, {.stack_bytes = kStack});
+    const auto body = [&, n] {
+      ++here;
+      relax_until([&] { return here == n * 1024; });
+    };
+    run(n, 1024, body, 0, {.stack_bytes = kStack});
   };
   meet(blocks);
   const std::uint32_t most = fibers_mapped(kStack);
@@ -240,7 +244,7 @@ double cpu_share(const std::function<void(const std::atomic<bool>&)>& wait) {
 
 TEST(Relax, ALongWaitBurnsLittle) {
   const auto poll = [](const std::atomic<bool>& flag) {
-    for (std::uint32_t polls = 1; !flag; ++polls) cpu::relax(polls);
+    relax_until([&] { return flag.load(); });
   };
   EXPECT_LT(cpu_share(poll), 0.25) << "on the host";
   EXPECT_LT(cpu_share([&](const auto& flag) { run(1, 1, [&] { poll(flag); }); }), 0.25) << "one thread";
@@ -263,7 +267,7 @@ TEST(Relax, ThreadsOfTwoLaunchesHandOverQuickly) {
     run(1, 32, [&, mine] {
       for (std::uint32_t round = 0; round < kRounds; ++round) {
         if (this_block().is_leader()) {
-          for (std::uint32_t polls = 1; token != 2 * round + mine; ++polls) cpu::relax(polls);
+          relax_until([&] { return token == 2 * round + mine; });
           ++token;
         }
         this_block().sync();

@@ -1,6 +1,5 @@
 // Identity of kernel threads and synchronisation of a block.
-#include <set>
-#include <tuple>
+#include <algorithm>
 #include <vector>
 
 #include "support.hpp"
@@ -15,9 +14,9 @@ struct Shape {
 class GroupShapes : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(GroupShapes, EveryThreadIsItself) {
-  const auto [grid, block] = GetParam();
+  const Dim3 grid = GetParam().grid, block = GetParam().block;
   std::vector<int> seen(grid.count() * block.count());
-  run(grid, block, [&, grid = grid, block = block] {
+  run(grid, block, [&] {
     const Block b = this_block();
     const Warp w = this_warp();
     ASSERT_EQ(b.dim(), block);

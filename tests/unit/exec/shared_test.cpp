@@ -120,7 +120,7 @@ TEST(Shared, LivesUntilTheLastThreadEnds) {
     cells[b.thread_rank()] = b.rank() * 32 + b.thread_rank();
     ++written;
     if (b.thread_rank() != 0) return;
-    for (std::uint32_t polls = 1; written < 8 * 32; ++polls) cpu::relax(polls);
+    relax_until([&] { return written == 8 * 32; });
     for (std::uint32_t i = 0; i < 32; ++i) wrong += cells[i] != b.rank() * 32 + i;
   });
   EXPECT_EQ(wrong, 0u);

@@ -69,7 +69,7 @@ void overflow(std::size_t stack_bytes, std::uint32_t culprit, bool waits_after) 
           if (b.rank() == 1 && b.thread_rank() == culprit) {
             const exec::Stack& stack = exec::current_fiber()->stack;
             ASSERT_NE(stack.landing, nullptr);
-            dig(reinterpret_cast<const char*>(stack.landing) - 16);
+            dig(reinterpret_cast<const char*>(stack.landing) - 3000);  // well into the frames of the fiber below
             if (waits_after) b.sync();
           } else {
             b.sync();

@@ -18,7 +18,7 @@ void set_on_many(std::uint32_t* cells, std::uint32_t value) {
 }
 
 void wait_for(const std::atomic<int>& flag, int value) {
-  for (std::uint32_t polls = 1; flag < value; ++polls) cpu::relax(polls);
+  relax_until([&] { return flag >= value; });
 }
 
 TEST(Stream, LaunchRunsABoundKernelOnEveryThread) {
@@ -228,11 +228,14 @@ TEST(Stream, SynchronizeWhereItWouldWaitForItselfIsRefused) {
 TEST(Stream, ACallbackMayEnqueueMore) {
   const Queue q = make_queue();
   std::vector<int> order;
+  std::atomic<bool> second{false};
   q->call([&] {
+    while (!second) std::this_thread::yield();
     order.push_back(1);
     q->call([&] { order.push_back(3); });
   });
   q->call([&] { order.push_back(2); });
+  second = true;
   q->synchronize();
   EXPECT_GE(order.size(), 2u);
   q->synchronize();

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "exec/exec.hpp"
 #include "exec/sanitizer.hpp"
@@ -45,6 +47,12 @@ inline bool eventually(const std::function<bool()>& done) {
     std::this_thread::yield();
   }
   return true;
+}
+
+/// Polls as a wait in a kernel does.
+template <class Done>
+void relax_until(Done done) {
+  for (std::uint32_t polls = 1; !done(); ++polls) cpu::relax(polls);
 }
 
 inline std::shared_ptr<exec::StreamQueue> make_queue(exec::FailureProbe probe = {}) {

@@ -31,7 +31,8 @@ TEST(Environment, EachPeGetsItsPlace) {
 TEST(Environment, ThePlaceOfAnOuterJobIsNotPassedOn) {
   JobOptions options;
   options.pes = 3;
-  const Lines outer = {"ISOTOPE_RANK=7", "ISOTOPE_SIZE=8", "ISOTOPE_LOCAL_RANK=7", "ISOTOPE_CONTROL_FD=5", "ISOTOPE_THREADS=2"};
+  const Lines outer = {"ISOTOPE_RANK=7", "ISOTOPE_SIZE=8", "ISOTOPE_LOCAL_RANK=7", "ISOTOPE_CONTROL_FD=5",
+                       "ISOTOPE_THREADS=2"};
   EXPECT_EQ(changed(outer, threads_environment(options)), (Lines{"ISOTOPE_THREADS=3"}));
   EXPECT_EQ(changed(outer, pe_environment(options, 0, 6)),
             (Lines{"ISOTOPE_CONTROL_FD=6", "ISOTOPE_LOCAL_RANK=0", "ISOTOPE_RANK=0", "ISOTOPE_SIZE=3"}));

@@ -1,4 +1,5 @@
-// Shared by the tests of src/job: time bounds, a PE's end of the launcher's socket, and a check that nothing is left running.
+// Shared by the tests of src/job: time bounds, a PE's end of the launcher's socket, and a check that nothing is left
+// running.
 #pragma once
 
 #include <gtest/gtest.h>

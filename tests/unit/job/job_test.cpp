@@ -55,7 +55,7 @@ TEST(Job, TheFirstFailingPesStatusIsTheJobs) {
   EXPECT_EQ(result.message, "PE 2 (pid " + std::to_string(result.pes[2].pid) + ") exited with status 7");
   for (const int rank : {0, 1, 3}) EXPECT_EQ(result.pes[static_cast<std::size_t>(rank)].signal, SIGTERM);
   EXPECT_GE(watch.seconds(), 0.2);  // the grace
-  EXPECT_LE(watch.seconds(), 1.5);
+  EXPECT_LE(watch.seconds(), 2.5);
 }
 
 TEST(Job, AKilledPeGives128PlusSignal) {
@@ -110,7 +110,8 @@ TEST(Job, ExitZeroWithoutLeavingIsAFailure) {
   });
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.first_failed, 2);
-  EXPECT_NE(result.message.find("exited with status 0 without leaving the job (its World was never destroyed)"), std::string::npos)
+  EXPECT_NE(result.message.find("exited with status 0 without leaving the job (its World was never destroyed)"),
+            std::string::npos)
       << result.message;
 }
 
@@ -205,7 +206,7 @@ TEST(Job, TheTimeoutNamesWhoStillRuns) {
   const Stopwatch watch;
   const JobResult result = run_processes(options, [] { return my_rank() == 2 ? 0 : sit(); });
   EXPECT_GE(watch.seconds(), 0.4);
-  EXPECT_LE(watch.seconds(), 1.0);
+  EXPECT_LE(watch.seconds(), 2.0);
   EXPECT_EQ(result.exit_code, 124);
   EXPECT_TRUE(result.timed_out);
   EXPECT_EQ(result.message, "the job's timeout of 400 ms is over; still running: PEs 0, 1, 3");
@@ -289,11 +290,11 @@ TEST(Job, WorksWhenTheCallerIgnoresItsChildren) {
   ::signal(SIGCHLD, SIG_IGN);
   const JobResult result = run_processes(quick(2), [] {
     // What the caller had chosen is what a PE finds.
-    struct sigaction now {};
+    struct sigaction now{};
     ::sigaction(SIGCHLD, nullptr, &now);
     return now.sa_handler == SIG_IGN ? 6 : 7;
   });
-  struct sigaction after {};
+  struct sigaction after{};
   ::sigaction(SIGCHLD, nullptr, &after);
   ::signal(SIGCHLD, SIG_DFL);
   EXPECT_EQ(result.exit_code, 6);
@@ -336,7 +337,8 @@ TEST(Program, RunsWithItsArgumentsAndEnvironment) {
 
 TEST(Program, HoldsNoDescriptorButItsOwn) {
   Channel channel;
-  // Beyond 0, 1, 2, the control socket and what the test itself handed on, a PE must have nothing open. `ls` opens one more.
+  // Beyond 0, 1, 2, the control socket and what the test itself handed on, a PE must have nothing open. `ls` opens one
+  // more.
   const std::string count = "ls /proc/self/fd | wc -l" + channel.to();
   ASSERT_EQ(std::system(count.c_str()), 0);
   const int without = std::atoi(channel.read_lines(1).c_str());
@@ -365,7 +367,8 @@ TEST(Program, TheFirstPeReadsTheLaunchersInputAndTheOthersNothing) {
 TEST(Program, RefusesWhatCannotBeRun) {
   char folder[] = "/tmp/isotope-job-test-XXXXXX";
   ASSERT_NE(::mkdtemp(folder), nullptr);
-  const std::string plain = std::string(folder) + "/plain", text = std::string(folder) + "/text", lost = std::string(folder) + "/lost";
+  const std::string plain = std::string(folder) + "/plain", text = std::string(folder) + "/text",
+                    lost = std::string(folder) + "/lost";
   const auto write = [](const std::string& path, const char* content, mode_t mode) {
     const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY, mode);
     EXPECT_EQ(::write(fd, content, std::strlen(content)), static_cast<ssize_t>(std::strlen(content)));
@@ -383,7 +386,8 @@ TEST(Program, RefusesWhatCannotBeRun) {
     }
     return "ran";
   };
-  EXPECT_NE(refusal({"no-such-program-anywhere"}).find("'no-such-program-anywhere' not found on PATH"), std::string::npos);
+  EXPECT_NE(refusal({"no-such-program-anywhere"}).find("'no-such-program-anywhere' not found on PATH"),
+            std::string::npos);
   EXPECT_NE(refusal({"/no/such/file"}).find("there is no such file"), std::string::npos);
   EXPECT_NE(refusal({folder}).find("is a folder"), std::string::npos);
   EXPECT_NE(refusal({plain}).find("is not executable"), std::string::npos);

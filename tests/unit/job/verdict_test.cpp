@@ -30,7 +30,8 @@ TEST(Verdict, Sentences) {
   EXPECT_EQ(describe(exited(1, 3)), "PE 1 (pid 101) exited with status 3");
   EXPECT_EQ(describe(exited(1, 0, 1)),
             "PE 1 (pid 101) exited with status 0 without leaving the job (its World was never destroyed)");
-  EXPECT_EQ(describe(exited(0, 3), "the process of all 4 PEs"), "the process of all 4 PEs (pid 100) exited with status 3");
+  EXPECT_EQ(describe(exited(0, 3), "the process of all 4 PEs"),
+            "the process of all 4 PEs (pid 100) exited with status 3");
   bootstrap::AbortNotice notice{Code::exited, 2, -1, 5, ""};
   EXPECT_EQ(describe(notice), "PE 2 called global_exit(5)");
   notice = {Code::aborted, 1, -1, 0, "no convergence"};

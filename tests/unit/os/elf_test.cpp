@@ -51,7 +51,8 @@ TEST(Elf, SurvivesDamage) {
   const Scratch scratch;
   const std::string whole = own_bytes();
   ASSERT_EQ(scratch.look(whole), ElfSection::present);
-  for (const std::size_t cut : {1, 16, 63, 64, 1000}) EXPECT_EQ(scratch.look(whole.substr(0, cut)), ElfSection::not_elf) << cut;
+  for (const std::size_t cut : {1, 16, 63, 64, 1000})
+    EXPECT_EQ(scratch.look(whole.substr(0, cut)), ElfSection::not_elf) << cut;
   // Every byte of the header, at its extremes: any answer but a crash.
   const std::string head = whole.substr(0, 4096);
   for (std::size_t at = 0; at < 64; ++at) {

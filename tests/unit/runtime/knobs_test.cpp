@@ -94,20 +94,26 @@ TEST(Knobs, ReadsEveryRow) {
 TEST(Knobs, AnEmptyValueIsTheDefault) { EXPECT_EQ(read({{"ISOTOPE_LOG", ""}}).log, "warn"); }
 
 TEST(Knobs, RefusalsNameVariableValueFormAndExample) {
-  EXPECT_EQ(refusal("ISOTOPE_LOG", "loud"), "ISOTOPE_LOG is 'loud'; expected one of error, warn, info, debug, e.g. ISOTOPE_LOG=error");
-  EXPECT_EQ(refusal("ISOTOPE_LOG", "wran"), "ISOTOPE_LOG is 'wran'; expected one of error, warn, info, debug, e.g. ISOTOPE_LOG=warn");
+  EXPECT_EQ(refusal("ISOTOPE_LOG", "loud"),
+            "ISOTOPE_LOG is 'loud'; expected one of error, warn, info, debug, e.g. ISOTOPE_LOG=error");
+  EXPECT_EQ(refusal("ISOTOPE_LOG", "wran"),
+            "ISOTOPE_LOG is 'wran'; expected one of error, warn, info, debug, e.g. ISOTOPE_LOG=warn");
   EXPECT_EQ(refusal("ISOTOPE_WAIT_DEADLINE", "5 parsecs"),
-            "ISOTOPE_WAIT_DEADLINE is '5 parsecs'; expected a duration above 0: a number with ns, us, ms, s, min or h (seconds "
+            "ISOTOPE_WAIT_DEADLINE is '5 parsecs'; expected a duration above 0: a number with ns, us, ms, s, min or h "
+            "(seconds "
             "without), e.g. ISOTOPE_WAIT_DEADLINE=2.5s");
-  EXPECT_EQ(refusal("ISOTOPE_HEAP_PREFAULT", "2"),
-            "ISOTOPE_HEAP_PREFAULT is '2'; expected 1 or 0 (or true, false, yes, no, on, off), e.g. ISOTOPE_HEAP_PREFAULT=1");
-  EXPECT_EQ(refusal("ISOTOPE_SIZE", "0"), "ISOTOPE_SIZE is '0'; expected a whole number from 1 to 2147483647, e.g. ISOTOPE_SIZE=4");
+  EXPECT_EQ(
+      refusal("ISOTOPE_HEAP_PREFAULT", "2"),
+      "ISOTOPE_HEAP_PREFAULT is '2'; expected 1 or 0 (or true, false, yes, no, on, off), e.g. ISOTOPE_HEAP_PREFAULT=1");
+  EXPECT_EQ(refusal("ISOTOPE_SIZE", "0"),
+            "ISOTOPE_SIZE is '0'; expected a whole number from 1 to 2147483647, e.g. ISOTOPE_SIZE=4");
 }
 
 TEST(Knobs, RefusesWhatIsOutOfRange) {
   for (const auto& [variable, value] : std::map<std::string, std::vector<std::string>>{
            {"ISOTOPE_RANK", {"-1", "1.5", "2147483648", "99999999999999999999", "0x1", " 1", "1 ", "one"}},
-           {"ISOTOPE_WAIT_DEADLINE", {"0", "0s", "-1s", "1e3", "s", "1.s", ".5s", "1 s", "1S", "99999999999999999999", "5124096h"}},
+           {"ISOTOPE_WAIT_DEADLINE",
+            {"0", "0s", "-1s", "1e3", "s", "1.s", ".5s", "1 s", "1S", "99999999999999999999", "5124096h"}},
            {"ISOTOPE_HEAP_MAX", {"0", "-5", "1KB", "1.5", "16777216TiB", "auto2"}},
            {"ISOTOPE_STACK_BYTES", {"1", "15KiB", "2GiB"}},
            {"ISOTOPE_MAX_FIBERS", {"0", "ten"}},
@@ -159,11 +165,13 @@ TEST(Knobs, TheTableMarksWhatTheLauncherSets) {
 }
 
 TEST(Knobs, WarnsOfUnknownVariablesWithTheNearestName) {
-  std::string near = "ISOTOPE_WAITDEADLINE=1s", far = "ISOTOPE_QQQQQQQ=1", known = "ISOTOPE_LOG=info", other = "PATH=/bin";
+  std::string near = "ISOTOPE_WAITDEADLINE=1s", far = "ISOTOPE_QQQQQQQ=1", known = "ISOTOPE_LOG=info",
+              other = "PATH=/bin";
   char* environment[] = {near.data(), far.data(), known.data(), other.data(), nullptr};
   const std::vector<std::string> warnings = unknown_variable_warnings(environment);
   ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_EQ(warnings[0], "ISOTOPE_WAITDEADLINE is set, but Isotope has no such variable; did you mean ISOTOPE_WAIT_DEADLINE?");
+  EXPECT_EQ(warnings[0],
+            "ISOTOPE_WAITDEADLINE is set, but Isotope has no such variable; did you mean ISOTOPE_WAIT_DEADLINE?");
   EXPECT_EQ(warnings[1], "ISOTOPE_QQQQQQQ is set, but Isotope has no such variable; `isotope info` lists those it has");
 }
 
