@@ -15,7 +15,8 @@ endif()
 find_program(ISOTOPE_CCACHE ccache)
 mark_as_advanced(ISOTOPE_CCACHE)
 if(ISOTOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${ISOTOPE_CCACHE})
+  # What ccache wants to be told before it caches objects that use a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${ISOTOPE_CCACHE})
 endif()
 
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)

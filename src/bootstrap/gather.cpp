@@ -47,7 +47,8 @@ std::optional<Gather::Refusal> Gather::hopeless() const {
                               "raise ISOTOPE_BOOTSTRAP_DEADLINE",
                               rank)};
     else if (member.state == State::failed)
-      failed = Refusal{Code::peer_lost, rank, fmt::format("an earlier collective of this World failed on PE {}", rank)};
+      failed = Refusal{Code::bootstrap_failed, rank,
+                       fmt::format("an earlier collective of this World failed on PE {}", rank)};
   }
   return left ? left : gave_up ? gave_up : failed;
 }

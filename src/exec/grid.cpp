@@ -223,11 +223,12 @@ Fiber& Launch::take_next() noexcept {
 
 Fiber* Launch::choose() noexcept {
   ++picks_;
-  if (picks_ % kPollEvery == 0) {
-    if (Fiber* fiber = polling_.pop()) return fiber;
-  }
+  // The rarer turn comes first: its numbers are multiples of the other's.
   if (picks_ % kStartEvery == 0 && can_start()) {
     if (Fiber* fiber = runner_to_start()) return fiber;
+  }
+  if (picks_ % kPollEvery == 0) {
+    if (Fiber* fiber = polling_.pop()) return fiber;
   }
   if (Fiber* fiber = ready_.pop()) return fiber;
   if (can_start()) {

@@ -31,7 +31,7 @@ std::vector<std::byte> Exchange::allgather(const char* call, std::span<const std
     check_calls(round, call, part, site);
     for (int member = 0; member < team_.size(); ++member) {
       const ExchangeRound& theirs = team_.at(cell_, member)->rounds[round % 2];
-      std::memcpy(all.data() + static_cast<std::size_t>(member) * mine.size() + done, theirs.payload, part);
+      if (part > 0) std::memcpy(all.data() + static_cast<std::size_t>(member) * mine.size() + done, theirs.payload, part);
     }
     done += part;
   } while (done < mine.size());
@@ -43,7 +43,7 @@ void Exchange::post(std::uint64_t round, const char* call, std::span<const std::
   std::strncpy(slot.call, call, sizeof slot.call - 1);
   slot.call[sizeof slot.call - 1] = '\0';
   slot.bytes = static_cast<std::uint32_t>(mine.size());
-  std::memcpy(slot.payload, mine.data(), mine.size());
+  if (!mine.empty()) std::memcpy(slot.payload, mine.data(), mine.size());
   cell_->arrived.store(round, std::memory_order_release);
 }
 

@@ -28,7 +28,9 @@ std::unique_lock<std::mutex> WorldCore::collective(const char* call) {
 void WorldCore::abort(Code code, const std::string& message, int peer) noexcept {
   const bootstrap::AbortNotice notice{code, rank_, peer, 0, message};
   job_->segment().abort(rank_, notice);
-  bootstrap_->abort(notice);
+  // The first cause is told on. What a PE does because of it, such as to unwind, is no news.
+  const auto first = job_->segment().aborted();
+  bootstrap_->abort(first ? *first : notice);
 }
 
 void WorldCore::global_exit(int exit_code) {

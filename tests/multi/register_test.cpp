@@ -80,6 +80,7 @@ TEST_P(RegisterTest, RefusesWhatItCannotShare) {
     }
     EXPECT_EQ(code_of(mine, 2 * kPage), Code::ok);
     ::munmap(shared, kPage);
+    std::free(mine);
   });
 }
 
