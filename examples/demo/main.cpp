@@ -65,7 +65,8 @@ std::string size_text(double bytes) {
 void print_table(const std::vector<Step>& steps) {
   std::printf("%-20s %12s %12s %8s  %s\n", "step", "bytes", "time", "GB/s", "ok");
   for (const Step& s : steps) {
-    std::printf("%-20s %12s %9.3f ms %8.2f  %s\n", s.name, size_text(s.bytes).c_str(), s.seconds * 1e3, s.bytes / s.seconds * 1e-9, s.ok ? "yes" : "NO");
+    std::printf("%-20s %12s %9.3f ms %8.2f  %s\n", s.name, size_text(s.bytes).c_str(), s.seconds * 1e3,
+                s.bytes / s.seconds * 1e-9, s.ok ? "yes" : "NO");
   }
 }
 
@@ -94,7 +95,8 @@ ISOTOPE_MAIN(argc, argv) {
   auto slots = world.alloc<std::int64_t>(n * (static_cast<std::size_t>(pes) + 1));
   auto field = world.alloc_zeroed<std::int64_t>(cells + 2), next = world.alloc_zeroed<std::int64_t>(cells + 2);
   auto input = world.alloc<std::int64_t>(n), sum = world.alloc<std::int64_t>(n);
-  auto arrived = world.alloc_epoch(), from_left = world.alloc_epoch(), from_right = world.alloc_epoch(), ready = world.alloc_epoch();
+  auto arrived = world.alloc_epoch(), from_left = world.alloc_epoch(), from_right = world.alloc_epoch(),
+       ready = world.alloc_epoch();
   {
     const auto span = timeline.span("fill");
     for (std::size_t i = 0; i < n; ++i) slots[i] = input[i] = demo::start_value(world.rank(), i);
@@ -119,7 +121,8 @@ ISOTOPE_MAIN(argc, argv) {
   run_step(
       world, timeline, steps[1],
       [&] {
-        world.launch<demo::exchange>(shape, world.team(), field.span(), next.span(), from_left.get(), from_right.get(), rounds);
+        world.launch<demo::exchange>(shape, world.team(), field.span(), next.span(), from_left.get(), from_right.get(),
+                                     rounds);
         world.synchronize();
       },
       [&] {

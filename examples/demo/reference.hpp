@@ -6,7 +6,9 @@
 
 namespace demo {
 
-inline std::int64_t start_value(int pe, std::size_t i) { return static_cast<std::int64_t>(pe) * 1'000'003 + static_cast<std::int64_t>(i % 8191) * 17; }
+inline std::int64_t start_value(int pe, std::size_t i) {
+  return static_cast<std::int64_t>(pe) * 1'000'003 + static_cast<std::int64_t>(i % 8191) * 17;
+}
 
 /// A block comes home after a full turn with every PE's rank + 1 added.
 inline std::vector<std::int64_t> ring_reference(int pes, int pe, std::size_t n) {

@@ -5,7 +5,8 @@ namespace isotope {
 const char* code_name(Code code) noexcept {
   switch (code) {
 #define X(name, number, reach, meaning) \
-  case Code::name: return #name;
+  case Code::name:                      \
+    return #name;
 #include "isotope/base/codes.def"
 #undef X
   }
@@ -15,7 +16,8 @@ const char* code_name(Code code) noexcept {
 const char* code_meaning(Code code) noexcept {
   switch (code) {
 #define X(name, number, reach, meaning) \
-  case Code::name: return meaning;
+  case Code::name:                      \
+    return meaning;
 #include "isotope/base/codes.def"
 #undef X
   }
@@ -25,7 +27,8 @@ const char* code_meaning(Code code) noexcept {
 Reach code_reach(Code code) noexcept {
   switch (code) {
 #define X(name, number, reach, meaning) \
-  case Code::name: return Reach::reach;
+  case Code::name:                      \
+    return Reach::reach;
 #include "isotope/base/codes.def"
 #undef X
   }

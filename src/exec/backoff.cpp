@@ -16,8 +16,8 @@ void Backoff::step_slow() noexcept {
     os::yield_cpu();
     return;
   }
-  // A small part of the wait so far. Were it a large one, PEs that wait for each other in turn would each add so much to the next
-  // one's wait that all of them kept on sleeping.
+  // A small part of the wait so far. Were it a large one, PEs that wait for each other in turn would each add so much
+  // to the next one's wait that all of them kept on sleeping.
   os::sleep_ns(std::clamp(waited / 32, kShortestSleepNs, kLongestSleepNs));
 }
 

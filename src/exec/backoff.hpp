@@ -39,7 +39,7 @@ class Backoff {
   void step_slow() noexcept;
 
   std::uint32_t spins_ = 0;
-  std::uint64_t since_ns_ = 0;   // when the spinning ended
+  std::uint64_t since_ns_ = 0;  // when the spinning ended
 };
 
 }  // namespace isotope::exec

@@ -1,5 +1,5 @@
-// State of one running block and of its warps: who arrived where, what crosses lanes, and shared memory. All of it is touched by
-// one operating-system thread only, so nothing here is atomic.
+// State of one running block and of its warps: who arrived where, what crosses lanes, and shared memory. All of it is
+// touched by one operating-system thread only, so nothing here is atomic.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ enum class LaneOp : std::uint8_t { sync, exchange, ballot };
 
 /// Lanes that wait for each other: those that named the same mask.
 struct WarpBarrier {
-  std::uint32_t mask;      // lanes named that exist
+  std::uint32_t mask;  // lanes named that exist
   std::uint32_t arrived;
-  std::uint32_t ballot;    // of them, those with a true predicate
-  bool exchanges;          // some lane wants a result
+  std::uint32_t ballot;  // of them, those with a true predicate
+  bool exchanges;        // some lane wants a result
   FiberList waiting;
 };
 
@@ -43,15 +43,15 @@ struct BlockState {
   Dim3 index;
   std::uint32_t rank = 0;
   std::uint32_t threads = 0;
-  std::uint32_t returned = 0;        // threads that left the kernel
-  std::uint32_t arrived = 0;         // threads that wait in block_sync
-  exec::FiberList waiting;           // they
-  std::uint64_t syncs = 0;           // completed so far; its parity picks the broadcast slot
+  std::uint32_t returned = 0;  // threads that left the kernel
+  std::uint32_t arrived = 0;   // threads that wait in block_sync
+  exec::FiberList waiting;     // they
+  std::uint64_t syncs = 0;     // completed so far; its parity picks the broadcast slot
   std::uint64_t broadcast[2] = {};
   std::uint32_t returned_lanes[exec::kMaxWarps];
-  std::unique_ptr<exec::WarpState[]> warps;   // made by the first warp operation
+  std::unique_ptr<exec::WarpState[]> warps;  // made by the first warp operation
   std::uint32_t warps_made = 0;
-  bool running = false;              // between its first thread's start and its last one's return
+  bool running = false;  // between its first thread's start and its last one's return
   exec::SharedArena shared;
   std::size_t dynamic_bytes = 0;
   BlockState* next_free = nullptr;

@@ -1,6 +1,6 @@
 // The clock that device code sees.
-#include "isotope/platform/cpu/atomic.hpp"
 #include "os/clock.hpp"
+#include "isotope/platform/cpu/atomic.hpp"
 
 namespace isotope::cpu {
 

@@ -1,8 +1,8 @@
 // Running kernels on the CPU: what the rest of the library sees of src/exec.
 //
-// A launch runs all its blocks together, since they may wait for each other. Its kernel threads are fibers on one operating-system
-// thread: the stream's worker, or whoever calls synchronize() first. A body runs until it waits; only then is a fiber made for
-// the next one, so a launch whose threads never wait makes no switch at all.
+// A launch runs all its blocks together, since they may wait for each other. Its kernel threads are fibers on one
+// operating-system thread: the stream's worker, or whoever calls synchronize() first. A body runs until it waits; only
+// then is a fiber made for the next one, so a launch whose threads never wait makes no switch at all.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 namespace isotope::exec {
 
 struct ExecLimits {
-  std::size_t stack_bytes = 128 * 1024;   // ISOTOPE_STACK_BYTES
-  std::uint64_t max_fibers = 65536;       // ISOTOPE_MAX_FIBERS
+  std::size_t stack_bytes = 128 * 1024;  // ISOTOPE_STACK_BYTES
+  std::uint64_t max_fibers = 65536;      // ISOTOPE_MAX_FIBERS
 };
 
 struct GridSpec {
@@ -27,50 +27,54 @@ struct GridSpec {
   std::size_t shared_bytes = 0;
 };
 
-/// Throws Error(invalid_argument) naming the field, its value and the limit: an empty grid or block, more than kMaxBlockThreads
-/// threads a block, more than kMaxSharedBytes, more threads than max_fibers (names ISOTOPE_MAX_FIBERS).
+/// Throws Error(invalid_argument) naming the field, its value and the limit: an empty grid or block, more than
+/// kMaxBlockThreads threads a block, more than kMaxSharedBytes, more threads than max_fibers (names
+/// ISOTOPE_MAX_FIBERS).
 void check_grid(const GridSpec& spec, const ExecLimits& limits);
 
-/// Runs the grid to its end on the calling thread. Throws Error(kernel_failed) when a body threw (its what() inside), overflowed its
-/// stack, or when every remaining thread sits in a block or warp sync that can never complete (names block and threads).
+/// Runs the grid to its end on the calling thread. Throws Error(kernel_failed) when a body threw (its what() inside),
+/// overflowed its stack, or when every remaining thread sits in a block or warp sync that can never complete (names
+/// block and threads).
 void run_grid(const GridSpec& spec, const ExecLimits& limits, const std::function<void()>& body);
 
-/// Called after each piece of work, and by synchronize(): returns the failure to throw from the next synchronize (a wait
-/// that gave up, the job's end), or null. Set by the runtime. Called by whichever thread runs the work; does not throw.
+/// Called after each piece of work, and by synchronize(): returns the failure to throw from the next synchronize (a
+/// wait that gave up, the job's end), or null. Set by the runtime. Called by whichever thread runs the work; does not
+/// throw.
 using FailureProbe = std::function<std::exception_ptr()>;
 
 /// One in-order queue. The World owns its queues; Stream (host/stream.hpp) is a handle to one. Thread-safe.
 ///
-/// Work is run by one thread at a time: whoever synchronizes with the queue, or waits for an event behind the work, takes it up at
-/// once; else the queue's own worker does within a millisecond. A failure does not stop the queue.
+/// Work is run by one thread at a time: whoever synchronizes with the queue, or waits for an event behind the work,
+/// takes it up at once; else the queue's own worker does within a millisecond. A failure does not stop the queue.
 class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
  public:
   static std::shared_ptr<StreamQueue> create(ExecLimits limits, FailureProbe probe);
-  ~StreamQueue();   // close()
+  ~StreamQueue();  // close()
 
   void launch(const GridSpec& spec, std::function<void()> body);  // checks, then enqueues
   void call(std::function<void()> fn);
   std::shared_ptr<EventState> record();
   void wait(std::shared_ptr<EventState> event);
   bool idle() const;
-  /// Returns when the work enqueued before the call is done; throws the first failure since the last synchronize, once. Throws
-  /// Error(invalid_argument) in a kernel, and in a callback of this queue, where it would wait for itself.
+  /// Returns when the work enqueued before the call is done; throws the first failure since the last synchronize, once.
+  /// Throws Error(invalid_argument) in a kernel, and in a callback of this queue, where it would wait for itself.
   void synchronize();
   /// What the next synchronize will throw because of work that has ended, or null.
   std::exception_ptr pending_failure() const;
-  /// Runs work up to the one numbered `sequence` on the calling thread, unless some thread runs this queue already. Returns
-  /// whether it ran any. For waits behind that work.
+  /// Runs work up to the one numbered `sequence` on the calling thread, unless some thread runs this queue already.
+  /// Returns whether it ran any. For waits behind that work.
   bool help(std::uint64_t sequence);
   /// Whether the calling thread is inside work of this queue.
   bool runs_here() const noexcept;
-  /// Waits for the work in progress (waits in kernels end by themselves) and drops what has not started; its events count as
-  /// finished. Later calls throw Error(not_initialized). Called when the World goes, since handles may outlive it.
+  /// Waits for the work in progress (waits in kernels end by themselves) and drops what has not started; its events
+  /// count as finished. Later calls throw Error(not_initialized). Called when the World goes, since handles may outlive
+  /// it.
   void close() noexcept;
 
  private:
   struct Impl;
   explicit StreamQueue(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;   // shared with the worker: a callback may drop the last handle
+  std::shared_ptr<Impl> impl_;  // shared with the worker: a callback may drop the last handle
 };
 
 }  // namespace isotope::exec

@@ -67,7 +67,8 @@ std::string Launch::describe_divergence() const {
   for (const auto& block : more_blocks_) look(*block);
   std::sort(stuck.begin(), stuck.end(), [](const auto* a, const auto* b) { return a->rank < b->rank; });
   std::string out = "divergent barrier: threads of a block wait in different places and none can go on; ";
-  for (std::size_t i = 0; i < std::min(stuck.size(), kBlocksNamed); ++i) out += (i == 0 ? "" : "; ") + describe(*stuck[i]);
+  for (std::size_t i = 0; i < std::min(stuck.size(), kBlocksNamed); ++i)
+    out += (i == 0 ? "" : "; ") + describe(*stuck[i]);
   if (stuck.size() > kBlocksNamed) out += fmt::format("; and {} more blocks", stuck.size() - kBlocksNamed);
   return out + ". All threads of a block, or all lanes of a mask, have to reach the same sync";
 }
@@ -75,9 +76,11 @@ std::string Launch::describe_divergence() const {
 void Launch::stack_overflowed(Fiber& self) noexcept {
   if (!self.overflowed) {
     self.overflowed = true;
-    fail(fmt::format("thread {} of block {} overflowed its stack of {} bytes; raise ISOTOPE_STACK_BYTES or keep large arrays in shared "
-                     "memory",
-                     self.thread.thread_rank, self.thread.block_rank, rounded_stack_bytes(limits_.stack_bytes)));
+    fail(
+        fmt::format("thread {} of block {} overflowed its stack of {} bytes; raise ISOTOPE_STACK_BYTES or keep large "
+                    "arrays in shared "
+                    "memory",
+                    self.thread.thread_rank, self.thread.block_rank, rounded_stack_bytes(limits_.stack_bytes)));
   }
   // The stack below may be damaged. A fiber that rests there starts afresh; one that waits in a body is never resumed.
   self.stack.repair();

@@ -71,7 +71,8 @@ Fiber* FiberPool::reset_below(const Fiber& fiber) noexcept {
 }
 
 FiberSlab* FiberPool::grow(std::uint32_t wanted) noexcept {
-  const std::uint32_t fit = static_cast<std::uint32_t>(std::min<std::size_t>(kLargestSlabBytes / stack_bytes_, kLargestSlab));
+  const std::uint32_t fit =
+      static_cast<std::uint32_t>(std::min<std::size_t>(kLargestSlabBytes / stack_bytes_, kLargestSlab));
   const std::uint32_t count = std::max(1u, std::min(fit, std::max({kFirstSlab, wanted, mapped_})));
   if (count > kMostMapped - mapped_by_all.load(std::memory_order_relaxed)) return nullptr;
   auto stacks = StackSlab::map(stack_bytes_, count);

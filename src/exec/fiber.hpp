@@ -1,5 +1,5 @@
-// Fibers: a context with a stack and the identity of the kernel thread it runs, lists of them, and the process-wide pool that
-// keeps them between launches.
+// Fibers: a context with a stack and the identity of the kernel thread it runs, lists of them, and the process-wide
+// pool that keeps them between launches.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ class Launch;
 struct FiberSlab;
 
 struct Fiber {
-  cpu::ThreadState thread;     // of the body it runs now
+  cpu::ThreadState thread;  // of the body it runs now
   Context context;
-  Fiber* next = nullptr;       // in whichever list holds it
-  Launch* launch = nullptr;    // null while it rests in the pool
+  Fiber* next = nullptr;     // in whichever list holds it
+  Launch* launch = nullptr;  // null while it rests in the pool
   std::uint32_t last_polls = 0;
   bool in_body = false;
-  bool overflowed = false;     // said so once already
-  bool abandoned = false;      // a neighbour's overflow ran into its stack: never resume it
-  Stack stack;                 // empty for the calling thread's own
+  bool overflowed = false;  // said so once already
+  bool abandoned = false;   // a neighbour's overflow ran into its stack: never resume it
+  Stack stack;              // empty for the calling thread's own
   FiberSlab* slab = nullptr;
 };
 
@@ -79,9 +79,9 @@ struct FiberSlab {
   FiberList idle;
 };
 
-/// All fibers of one stack size. A fiber given back stays parked with its context and the pages it touched, so that the next launch
-/// pays for neither. A pool keeps as many as recent launches used, and kAlwaysKept in any case; slabs beyond that go back to the
-/// system.
+/// All fibers of one stack size. A fiber given back stays parked with its context and the pages it touched, so that the
+/// next launch pays for neither. A pool keeps as many as recent launches used, and kAlwaysKept in any case; slabs
+/// beyond that go back to the system.
 class FiberPool {
  public:
   static constexpr std::uint32_t kAlwaysKept = ISOTOPE_TSAN ? 1024 : 4096;
@@ -89,12 +89,12 @@ class FiberPool {
   /// The pool for this stack size. Pools live as long as the process.
   static FiberPool& of(std::size_t stack_bytes);
 
-  /// Takes up to `count` fibers for `launch`, whose contexts run `entry` when they are new. None only when the system has no memory
-  /// left, or the thread sanitizer, which ends the process at 8128 threads and fibers, no numbers.
+  /// Takes up to `count` fibers for `launch`, whose contexts run `entry` when they are new. None only when the system
+  /// has no memory left, or the thread sanitizer, which ends the process at 8128 threads and fibers, no numbers.
   FiberList take(std::uint32_t count, Launch& launch, void (*entry)(void*)) noexcept;
   void give(FiberList fibers) noexcept;
-  /// The fiber whose stack lies right below this one's may have been written over: it starts afresh if it rests here. Returns it
-  /// if it belongs to the same launch, and null otherwise.
+  /// The fiber whose stack lies right below this one's may have been written over: it starts afresh if it rests here.
+  /// Returns it if it belongs to the same launch, and null otherwise.
   Fiber* reset_below(const Fiber& fiber) noexcept;
 
   std::uint32_t idle() const noexcept;
@@ -110,7 +110,7 @@ class FiberPool {
   std::vector<std::unique_ptr<FiberSlab>> slabs_;
   std::uint32_t idle_ = 0;
   std::uint32_t mapped_ = 0;
-  std::uint32_t recent_ = 0;   // most in use at once, fading with every launch that uses the pool
+  std::uint32_t recent_ = 0;  // most in use at once, fading with every launch that uses the pool
 };
 
 }  // namespace isotope::exec

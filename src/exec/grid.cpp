@@ -16,7 +16,8 @@ namespace {
 constinit thread_local Fiber* t_fiber = nullptr;
 constinit thread_local cpu::ThreadState t_host_thread{};
 
-// Out of turn: every so many choices a poller goes first, or a body is started, so that threads that sync in a loop starve no one.
+// Out of turn: every so many choices a poller goes first, or a body is started, so that threads that sync in a loop
+// starve no one.
 constexpr std::uint32_t kPollEvery = 64;
 constexpr std::uint32_t kStartEvery = 1024;
 
@@ -45,29 +46,34 @@ Fiber* current_fiber() noexcept { return t_fiber; }
 void check_grid(const GridSpec& spec, const ExecLimits& limits) {
   const std::uint64_t blocks = product(spec.grid);
   const std::uint64_t threads = product(spec.block);
-  if (blocks == 0) throw Error(Code::invalid_argument, fmt::format("LaunchConfig::grid is {}: no extent may be 0", text(spec.grid)));
-  if (threads == 0) throw Error(Code::invalid_argument, fmt::format("LaunchConfig::block is {}: no extent may be 0", text(spec.block)));
+  if (blocks == 0)
+    throw Error(Code::invalid_argument, fmt::format("LaunchConfig::grid is {}: no extent may be 0", text(spec.grid)));
+  if (threads == 0)
+    throw Error(Code::invalid_argument, fmt::format("LaunchConfig::block is {}: no extent may be 0", text(spec.block)));
   if (threads > kMaxBlockThreads) {
-    throw Error(Code::invalid_argument, fmt::format("LaunchConfig::block is {} = {} threads: a block has at most {}; use more blocks",
-                                                    text(spec.block), threads, kMaxBlockThreads));
+    throw Error(Code::invalid_argument,
+                fmt::format("LaunchConfig::block is {} = {} threads: a block has at most {}; use more blocks",
+                            text(spec.block), threads, kMaxBlockThreads));
   }
   if (spec.shared_bytes > kMaxSharedBytes) {
-    throw Error(Code::invalid_argument, fmt::format("LaunchConfig::shared_bytes is {}: a block has at most {} bytes of shared memory",
-                                                    spec.shared_bytes, kMaxSharedBytes));
+    throw Error(Code::invalid_argument,
+                fmt::format("LaunchConfig::shared_bytes is {}: a block has at most {} bytes of shared memory",
+                            spec.shared_bytes, kMaxSharedBytes));
   }
   const std::uint64_t most = std::min<std::uint64_t>(limits.max_fibers, ~std::uint32_t{0});
   if (blocks > most / threads) {
-    throw Error(Code::invalid_argument,
-                fmt::format("a grid of {} blocks with {} threads each is more than {} threads, the most that one launch may have on the "
-                            "CPU; use a smaller grid or raise ISOTOPE_MAX_FIBERS",
-                            text(spec.grid), threads, most));
+    throw Error(Code::invalid_argument, fmt::format("a grid of {} blocks with {} threads each is more than {} threads, "
+                                                    "the most that one launch may have on the "
+                                                    "CPU; use a smaller grid or raise ISOTOPE_MAX_FIBERS",
+                                                    text(spec.grid), threads, most));
   }
 }
 
 void run_grid(const GridSpec& spec, const ExecLimits& limits, const std::function<void()>& body) {
   check_grid(spec, limits);
   if (t_fiber != nullptr) {
-    throw Error(Code::invalid_argument, "a kernel cannot be run from inside a kernel; launch it on a stream from the host");
+    throw Error(Code::invalid_argument,
+                "a kernel cannot be run from inside a kernel; launch it on a stream from the host");
   }
   Launch(spec, limits, body).run();
 }
@@ -108,8 +114,8 @@ void Launch::fiber_main(void* fiber) noexcept {
   for (auto& self = *static_cast<Fiber*>(fiber);;) self.launch->run_and_park(self);
 }
 
-// Runs bodies on this stack while nobody else is waiting for a turn, then parks. Comes back when there is another body to start
-// here, which for a fiber may be in a later launch: nothing of this one may be touched after the switch.
+// Runs bodies on this stack while nobody else is waiting for a turn, then parks. Comes back when there is another body
+// to start here, which for a fiber may be in a later launch: nothing of this one may be touched after the switch.
 void Launch::run_and_park(Fiber& self) noexcept {
   do {
     start_body(self);
@@ -238,7 +244,8 @@ Fiber* Launch::choose() noexcept {
   return polling_.pop();
 }
 
-// A runner for the next body. Null, with the failure recorded and everybody in a sync released, when there is no memory for one.
+// A runner for the next body. Null, with the failure recorded and everybody in a sync released, when there is no memory
+// for one.
 Fiber* Launch::runner_to_start() noexcept {
   if (Fiber* fiber = spares_.pop()) return fiber;
   if (fresh_.empty()) {
@@ -250,9 +257,10 @@ Fiber* Launch::runner_to_start() noexcept {
   }
   if (Fiber* fiber = fresh_.pop()) return fiber;
   no_more_fibers_ = true;
-  fail(fmt::format("there is no room for the stack of another kernel thread: {} of {} bytes each are in use; use a smaller "
-                   "grid or lower ISOTOPE_STACK_BYTES",
-                   fibers_taken_, rounded_stack_bytes(limits_.stack_bytes)));
+  fail(fmt::format(
+      "there is no room for the stack of another kernel thread: {} of {} bytes each are in use; use a smaller "
+      "grid or lower ISOTOPE_STACK_BYTES",
+      fibers_taken_, rounded_stack_bytes(limits_.stack_bytes)));
   drain();
   return nullptr;
 }

@@ -1,9 +1,10 @@
-// One launch while it runs: starts the bodies, switches between the fibers they wait on, and finds out when they never will go on.
+// One launch while it runs: starts the bodies, switches between the fibers they wait on, and finds out when they never
+// will go on.
 //
-// A runner is a stack that runs bodies one after another: first the calling thread's own, then fibers. A body that waits keeps its
-// runner; the launch goes on with, in this order, a fiber released from a sync, the next body (on a parked runner or a new fiber),
-// a fiber that polls. So a block usually ends before the next one needs stacks, and nobody starves: out of turn, now and then a
-// poller is polled and a body started.
+// A runner is a stack that runs bodies one after another: first the calling thread's own, then fibers. A body that
+// waits keeps its runner; the launch goes on with, in this order, a fiber released from a sync, the next body (on a
+// parked runner or a new fiber), a fiber that polls. So a block usually ends before the next one needs stacks, and
+// nobody starves: out of turn, now and then a poller is polled and a body started.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ class Launch {
   // Called on the fiber that runs now; each may switch to others.
   void block_sync(Fiber& self) noexcept;
   /// Returns what LaneOp says: the source's value, the ballot, or nothing.
-  std::uint64_t warp_meet(Fiber& self, std::uint32_t mask, LaneOp op, std::uint64_t value, std::uint32_t source) noexcept;
+  std::uint64_t warp_meet(Fiber& self, std::uint32_t mask, LaneOp op, std::uint64_t value,
+                          std::uint32_t source) noexcept;
   void relax(Fiber& self, std::uint32_t failed_polls) noexcept;
 
   /// Records a failure; the first one is thrown by run().
@@ -78,29 +80,29 @@ class Launch {
   const std::uint32_t block_threads_;
   const std::uint32_t total_;
 
-  std::uint32_t next_ = 0;             // bodies started so far
-  std::uint32_t returned_ = 0;         // bodies that ended
+  std::uint32_t next_ = 0;      // bodies started so far
+  std::uint32_t returned_ = 0;  // bodies that ended
   Dim3 next_thread_{0, 0, 0};
   Dim3 next_block_{0, 0, 0};
   std::uint32_t next_block_rank_ = 0;
-  std::uint32_t next_rank_ = 0;        // in the block
+  std::uint32_t next_rank_ = 0;  // in the block
   cpu::BlockState* starting_ = nullptr;
 
-  FiberList ready_;                    // released from a sync
-  FiberList polling_;                  // in relax()
-  FiberList spares_;                   // runners with no body; last in, first out
+  FiberList ready_;    // released from a sync
+  FiberList polling_;  // in relax()
+  FiberList spares_;   // runners with no body; last in, first out
   std::uint32_t picks_ = 0;
   std::uint32_t failed_in_a_row_ = 0;
   std::uint32_t fibers_taken_ = 0;
   Backoff idle_;
 
-  bool draining_ = false;              // syncs wait for nobody any more
+  bool draining_ = false;  // syncs wait for nobody any more
   bool no_more_fibers_ = false;
   bool failed_ = false;
   std::string failure_;
 
   FiberPool* pool_ = nullptr;
-  FiberList fresh_;                    // taken from the pool, never run in this launch
+  FiberList fresh_;  // taken from the pool, never run in this launch
   Fiber main_;
   cpu::BlockState first_block_;
   std::vector<std::unique_ptr<cpu::BlockState>> more_blocks_;

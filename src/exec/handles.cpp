@@ -10,9 +10,10 @@ namespace {
 
 exec::StreamQueue& checked(const std::shared_ptr<exec::StreamQueue>& queue, const char* call) {
   if (queue) return *queue;
-  throw Error(Code::invalid_argument, std::string("Stream::") + call +
-                                          " on an empty Stream, which names the default stream of whichever World it is passed to; "
-                                          "use world.stream() for that stream itself");
+  throw Error(Code::invalid_argument,
+              std::string("Stream::") + call +
+                  " on an empty Stream, which names the default stream of whichever World it is passed to; "
+                  "use world.stream() for that stream itself");
 }
 
 }  // namespace

@@ -76,10 +76,12 @@ void* SharedArena::get(const void* key, std::size_t bytes, std::size_t alignment
     if (variable.key == key) return variable.data;
   }
   if (bytes > limit || used_ > limit - bytes) {
-    throw Error(Code::invalid_argument,
-                fmt::format("static shared memory of a block: {} bytes asked for with {} in use, but a block has at most {} bytes; use "
-                            "smaller shared variables",
-                            bytes, used_, limit));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format(
+            "static shared memory of a block: {} bytes asked for with {} in use, but a block has at most {} bytes; use "
+            "smaller shared variables",
+            bytes, used_, limit));
   }
   const auto fits = [&](const Chunk& chunk, std::size_t from, std::size_t* at) {
     const auto base = reinterpret_cast<std::uintptr_t>(chunk.data);

@@ -1,5 +1,5 @@
-// Shared memory of a block: variables found by their key, cut from chunks that a process-wide pool keeps between blocks and
-// launches.
+// Shared memory of a block: variables found by their key, cut from chunks that a process-wide pool keeps between blocks
+// and launches.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class SharedArena {
     std::size_t bytes;
   };
 
-  std::size_t used_ = 0;          // by variables with a limit
-  std::size_t chunk_used_ = 0;    // of the last chunk
+  std::size_t used_ = 0;        // by variables with a limit
+  std::size_t chunk_used_ = 0;  // of the last chunk
   std::vector<Variable> variables_;
   std::vector<Chunk> chunks_;
 };

@@ -50,7 +50,8 @@ std::unique_ptr<StackSlab> StackSlab::map(std::size_t stack_bytes, std::uint32_t
   const std::size_t page = os::page_bytes();
   const std::size_t slot_bytes = rounded_stack_bytes(stack_bytes) + 2 * page;
   std::size_t bytes = 0;
-  if (slot_bytes < stack_bytes || __builtin_mul_overflow(slot_bytes, count, &bytes) || bytes + page < bytes) return nullptr;
+  if (slot_bytes < stack_bytes || __builtin_mul_overflow(slot_bytes, count, &bytes) || bytes + page < bytes)
+    return nullptr;
   bytes += page;  // in front: the landing line of slot 0
   auto* base = static_cast<char*>(os::map_stacks(bytes));
   if (base == nullptr) return nullptr;

@@ -2,9 +2,10 @@
 //
 // A slot of a slab, from low to high addresses:
 //   [ gap page ][ stack_bytes, grows down ][ colour ][ landing line of the slot above ]
-// Guarded slabs make the gap page trap. Guard pages split mappings and a process may have only some 65,000 of those, so only the first
-// kMaxGuards stacks of the process get one; the others have a landing line of known words below the gap page, where a stack
-// that outgrew its slot leaves its mark. Colours spread the busy tops of stacks over the sets of the caches.
+// Guarded slabs make the gap page trap. Guard pages split mappings and a process may have only some 65,000 of those, so
+// only the first kMaxGuards stacks of the process get one; the others have a landing line of known words below the gap
+// page, where a stack that outgrew its slot leaves its mark. Colours spread the busy tops of stacks over the sets of
+// the caches.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,9 @@ inline constexpr std::uint32_t kMaxGuards = 4096;
 inline constexpr std::size_t kLandingWords = 8;
 
 struct Stack {
-  char* low = nullptr;                // deepest address a body may use
-  char* top = nullptr;                // where it starts
-  std::uint64_t* landing = nullptr;   // null when a guard page traps instead
+  char* low = nullptr;               // deepest address a body may use
+  char* top = nullptr;               // where it starts
+  std::uint64_t* landing = nullptr;  // null when a guard page traps instead
 
   /// Whether a body left the stack, now (`frame` is an address in its deepest frame) or before.
   bool overflowed(const void* frame) const noexcept;

@@ -19,7 +19,8 @@ namespace isotope::exec {
 
 namespace {
 
-// While there has been work lately the worker looks for more this often, so that a launch needs no system call to wake it.
+// While there has been work lately the worker looks for more this often, so that a launch needs no system call to wake
+// it.
 constexpr std::chrono::microseconds kPollInterval{500};
 // After this long without any it sleeps until it is woken.
 constexpr std::uint64_t kHotNs = 100'000'000;
@@ -69,12 +70,12 @@ struct StreamQueue::Impl {
   const ExecLimits limits;
   const FailureProbe probe;
 
-  std::mutex mutex;                  // everything below but the atomics is guarded by it, and those are written under it
+  std::mutex mutex;  // everything below but the atomics is guarded by it, and those are written under it
   Work* head = nullptr;
   Work* tail = nullptr;
   std::atomic<std::uint64_t> enqueued{0};
-  std::atomic<std::uint64_t> finished{0};   // work numbered 1 .. finished is done
-  std::atomic<bool> busy{false};            // some thread runs work
+  std::atomic<std::uint64_t> finished{0};  // work numbered 1 .. finished is done
+  std::atomic<bool> busy{false};           // some thread runs work
   std::atomic<bool> closed{false};
   std::exception_ptr failure;
   std::thread worker;
@@ -90,7 +91,8 @@ struct StreamQueue::Impl {
 };
 
 void StreamQueue::Impl::check_open() const {
-  if (closed) throw Error(Code::not_initialized, "this stream's World is gone; nothing can be launched on or asked of it");
+  if (closed)
+    throw Error(Code::not_initialized, "this stream's World is gone; nothing can be launched on or asked of it");
 }
 
 std::uint64_t StreamQueue::Impl::enqueue(const std::shared_ptr<Impl>& self, std::unique_ptr<Work> work) {
@@ -135,10 +137,18 @@ std::exception_ptr StreamQueue::Impl::execute(Work& work) noexcept {
   std::exception_ptr error;
   try {
     switch (work.kind) {
-      case WorkKind::kernel: run_grid(work.spec, limits, work.fn); break;
-      case WorkKind::call: work.fn(); break;
-      case WorkKind::record: work.event->finished.store(true, std::memory_order_release); return nullptr;
-      case WorkKind::wait: wait_for_event(*work.event, &closed); return nullptr;
+      case WorkKind::kernel:
+        run_grid(work.spec, limits, work.fn);
+        break;
+      case WorkKind::call:
+        work.fn();
+        break;
+      case WorkKind::record:
+        work.event->finished.store(true, std::memory_order_release);
+        return nullptr;
+      case WorkKind::wait:
+        wait_for_event(*work.event, &closed);
+        return nullptr;
     }
   } catch (...) {
     error = std::current_exception();
@@ -235,11 +245,13 @@ void StreamQueue::synchronize() {
   const std::shared_ptr<Impl> impl = impl_;  // a callback may drop the last handle
   Impl& q = *impl;
   if (current_fiber() != nullptr) {
-    throw Error(Code::invalid_argument, "synchronize called inside a kernel, which would wait for itself; call it from host code");
+    throw Error(Code::invalid_argument,
+                "synchronize called inside a kernel, which would wait for itself; call it from host code");
   }
   if (running_here(&q)) {
     throw Error(Code::invalid_argument,
-                "synchronize called inside a host callback of the same stream (or of one that this stream waits for), which would wait "
+                "synchronize called inside a host callback of the same stream (or of one that this stream waits for), "
+                "which would wait "
                 "for itself; use an event, or synchronize another stream");
   }
   std::unique_lock lock(q.mutex);
@@ -262,9 +274,13 @@ bool StreamQueue::runs_here() const noexcept { return running_here(impl_.get());
 bool StreamQueue::help(std::uint64_t sequence) {
   const std::shared_ptr<Impl> impl = impl_;
   Impl& q = *impl;
-  if (q.busy.load(std::memory_order_relaxed) || running_here(&q) || (t_running != nullptr && t_running->depth >= kMaxHelpDepth)) return false;
+  if (q.busy.load(std::memory_order_relaxed) || running_here(&q) ||
+      (t_running != nullptr && t_running->depth >= kMaxHelpDepth))
+    return false;
   std::unique_lock lock(q.mutex);
-  if (q.busy.load(std::memory_order_relaxed) || q.head == nullptr || q.finished.load(std::memory_order_relaxed) >= sequence) return false;
+  if (q.busy.load(std::memory_order_relaxed) || q.head == nullptr ||
+      q.finished.load(std::memory_order_relaxed) >= sequence)
+    return false;
   q.run(lock, sequence);
   return true;
 }
@@ -307,7 +323,8 @@ void wait_for_event(EventState& event, const std::atomic<bool>* stop) {
       if (queue->help(event.sequence)) continue;
       if (queue->runs_here()) {
         throw Error(Code::invalid_argument,
-                    "Event::synchronize called inside a host callback that comes before the event on its stream, which would wait for "
+                    "Event::synchronize called inside a host callback that comes before the event on its stream, which "
+                    "would wait for "
                     "itself");
       }
     }

@@ -29,16 +29,19 @@ void Launch::release_block(cpu::BlockState& block) noexcept {
   ready_.splice(block.waiting);
 }
 
-std::uint64_t Launch::warp_meet(Fiber& self, std::uint32_t mask, LaneOp op, std::uint64_t value, std::uint32_t source) noexcept {
+std::uint64_t Launch::warp_meet(Fiber& self, std::uint32_t mask, LaneOp op, std::uint64_t value,
+                                std::uint32_t source) noexcept {
   cpu::BlockState& block = *self.thread.block;
   const std::uint32_t index = self.thread.thread_rank / cpu::kWarpSize;
   const std::uint32_t lane = self.thread.thread_rank % cpu::kWarpSize;
   const std::uint32_t bit = 1u << lane;
   const std::uint64_t alone = op == LaneOp::ballot ? (value != 0 ? bit : 0) : value;
   if ((mask & bit) == 0) {
-    fail(fmt::format("thread {} of block {} is lane {} of its warp and called a warp operation with mask {:#010x}, which lacks that lane; "
-                     "a mask names every lane that calls",
-                     self.thread.thread_rank, block.rank, lane, mask));
+    fail(
+        fmt::format("thread {} of block {} is lane {} of its warp and called a warp operation with mask {:#010x}, "
+                    "which lacks that lane; "
+                    "a mask names every lane that calls",
+                    self.thread.thread_rank, block.rank, lane, mask));
     return alone;
   }
   if (draining_) {
@@ -79,7 +82,8 @@ std::uint64_t Launch::warp_meet(Fiber& self, std::uint32_t mask, LaneOp op, std:
   return warp.value[lane];
 }
 
-// The last lane works out everybody's result, so one meeting is enough: a lane's words are its own until it comes to the next.
+// The last lane works out everybody's result, so one meeting is enough: a lane's words are its own until it comes to
+// the next.
 void Launch::release_warp(WarpState& warp, std::uint32_t at) noexcept {
   WarpBarrier& barrier = warp.barriers[at];
   if (barrier.exchanges) {
@@ -177,7 +181,8 @@ std::uint32_t warp_active_mask() noexcept {
 std::uint64_t block_broadcast(std::uint64_t value) noexcept {
   exec::Fiber* self = exec::current_fiber();
   if (self == nullptr || self->thread.block_threads == 1) return value;
-  // Two slots: the next broadcast writes the other one, and the one after that starts only when every thread has read this.
+  // Two slots: the next broadcast writes the other one, and the one after that starts only when every thread has read
+  // this.
   BlockState& block = *self->thread.block;
   std::uint64_t& slot = block.broadcast[block.syncs % 2];
   if (self->thread.thread_rank == 0) slot = value;
@@ -186,7 +191,8 @@ std::uint64_t block_broadcast(std::uint64_t value) noexcept {
 }
 
 void* block_shared(const void* key, std::size_t bytes, std::size_t alignment) {
-  if (exec::Fiber* self = exec::current_fiber()) return self->thread.block->shared.get(key, bytes, alignment, kMaxSharedBytes);
+  if (exec::Fiber* self = exec::current_fiber())
+    return self->thread.block->shared.get(key, bytes, alignment, kMaxSharedBytes);
   // Host code that calls device functions is a block of its own that lasts as long as its thread.
   thread_local exec::SharedArena arena;
   return arena.get(key, bytes, alignment, exec::SharedArena::kNoLimit);

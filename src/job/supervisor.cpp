@@ -127,7 +127,8 @@ void Supervisor::judge() {
   if (phase_ != Phase::running) return;
   if (server_) hear_server();  // last frames: did they leave, did one call global_exit?
   const auto notice = server_ ? server_->notice() : std::nullopt;
-  // A PE that left in good order may be on its way to a status that is not 0, which the others' failures only follow from.
+  // A PE that left in good order may be on its way to a status that is not 0, which the others' failures only follow
+  // from.
   const bool blames_a_peer = notice && (notice->code == Code::peer_lost || notice->code == Code::peer_left);
   if (notice && !blames_a_peer) return follow_notice(*notice);
 

@@ -48,11 +48,12 @@ Fd create_shared_file(const std::string& label, std::uint64_t bytes) {
 }
 
 void grow_shared_file(int fd, std::uint64_t bytes) {
-  if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) throw_errno(fmt::format("growing shared memory to {} bytes", bytes));
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0)
+    throw_errno(fmt::format("growing shared memory to {} bytes", bytes));
 }
 
 std::uint64_t file_bytes(int fd) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0) throw_errno("fstat of shared memory");
   return static_cast<std::uint64_t>(info.st_size);
 }
@@ -61,9 +62,10 @@ Fd open_descriptor_of(std::int32_t pid, int fd) {
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, fd);
   Fd opened(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!opened) {
-    throw_errno(fmt::format("opening the shared memory of process {} ({}); PEs of one host must run as the same user, "
-                            "in one PID namespace, with /proc mounted",
-                            pid, path));
+    throw_errno(
+        fmt::format("opening the shared memory of process {} ({}); PEs of one host must run as the same user, "
+                    "in one PID namespace, with /proc mounted",
+                    pid, path));
   }
   return opened;
 }
@@ -76,7 +78,8 @@ Fd duplicate(int fd) {
 
 Reservation::Reservation(std::uint64_t bytes) : bytes_(bytes) {
   void* base = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) throw_errno(fmt::format("reserving {} bytes of addresses (see ISOTOPE_HEAP_MAX, and `ulimit -v`)", bytes));
+  if (base == MAP_FAILED)
+    throw_errno(fmt::format("reserving {} bytes of addresses (see ISOTOPE_HEAP_MAX, and `ulimit -v`)", bytes));
   // A core dump of terabytes helps nobody.
   ::madvise(base, bytes, MADV_DONTDUMP);
   base_ = static_cast<std::byte*>(base);
@@ -116,8 +119,8 @@ bool prefault(void* base, std::size_t bytes) noexcept { return ::madvise(base, b
 
 namespace {
 
-/// Whether /proc/self/maps shows [base, base + bytes) as private, anonymous, readable and writable throughout. Otherwise
-/// `why` holds the line that is not.
+/// Whether /proc/self/maps shows [base, base + bytes) as private, anonymous, readable and writable throughout.
+/// Otherwise `why` holds the line that is not.
 bool is_private_anonymous(const void* base, std::size_t bytes, std::string& why) {
   auto next = reinterpret_cast<std::uintptr_t>(base);
   const std::uintptr_t end = next + bytes;
@@ -127,7 +130,8 @@ bool is_private_anonymous(const void* base, std::size_t bytes, std::string& why)
     std::uintptr_t from = 0, to = 0;
     char access[5] = {};
     unsigned long inode = 0;
-    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %*x %*s %lu", &from, &to, access, &inode) < 4) continue;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %*x %*s %lu", &from, &to, access, &inode) < 4)
+      continue;
     if (to <= next) continue;
     if (from > next) break;
     if (std::strncmp(access, "rw", 2) != 0 || access[3] != 'p' || inode != 0) {

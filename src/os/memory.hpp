@@ -1,7 +1,7 @@
 // Shared memory without names: anonymous, sealed files, mapped at addresses we choose.
 //
-// Nothing here has a name in any file system, so nothing is left behind when a job is killed. A peer opens a file through the
-// owner's descriptor table (/proc/<pid>/fd/<n>), which the kernel allows to the same user only.
+// Nothing here has a name in any file system, so nothing is left behind when a job is killed. A peer opens a file
+// through the owner's descriptor table (/proc/<pid>/fd/<n>), which the kernel allows to the same user only.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class Reservation {
   std::byte* base() const noexcept { return base_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
 
-  /// Maps `bytes` of the file, from its start, at base + offset. The range may reach past the file's end: the part that does
-  /// faults until the file grows.
+  /// Maps `bytes` of the file, from its start, at base + offset. The range may reach past the file's end: the part that
+  /// does faults until the file grows.
   void map(std::uint64_t offset, std::uint64_t bytes, int fd) const;
   /// Gives the range back to the reservation.
   void unmap(std::uint64_t offset, std::uint64_t bytes) const noexcept;
@@ -59,8 +59,8 @@ bool prefault(void* base, std::size_t bytes) noexcept;
 /// Throws Error(not_supported) unless [base, base + bytes) is private, anonymous, readable and writable memory.
 void check_private_anonymous(const void* base, std::size_t bytes);
 
-/// Replaces the private anonymous memory at [base, base + bytes) by a mapping of the file with the same contents. The caller's pointers stay valid. Both
-/// ends must be page-aligned, and no other thread may write to the range meanwhile.
+/// Replaces the private anonymous memory at [base, base + bytes) by a mapping of the file with the same contents. The
+/// caller's pointers stay valid. Both ends must be page-aligned, and no other thread may write to the range meanwhile.
 void move_to_shared(void* base, std::size_t bytes, int fd);
 /// The way back: private anonymous memory with the contents of now.
 void move_to_private(void* base, std::size_t bytes);

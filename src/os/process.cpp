@@ -35,7 +35,8 @@ std::uint64_t process_start_time(std::int32_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   if (!std::getline(file, line)) return 0;
-  // The name (field 2) is in parentheses and may hold anything; what follows the last one is regular. Start time is field 22.
+  // The name (field 2) is in parentheses and may hold anything; what follows the last one is regular. Start time is
+  // field 22.
   const auto after_name = line.rfind(')');
   if (after_name == std::string::npos) return 0;
   std::istringstream fields(line.substr(after_name + 1));
@@ -47,8 +48,9 @@ std::uint64_t process_start_time(std::int32_t pid) {
 std::array<std::byte, 16> host_identity() {
   std::string boot_id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot_id;
-  struct stat pid_namespace {};
-  if (boot_id.size() < 36 || ::stat("/proc/self/ns/pid", &pid_namespace) != 0) throw_errno("reading the host's identity from /proc");
+  struct stat pid_namespace{};
+  if (boot_id.size() < 36 || ::stat("/proc/self/ns/pid", &pid_namespace) != 0)
+    throw_errno("reading the host's identity from /proc");
   std::array<std::byte, 16> id{};
   std::size_t out = 0;
   for (std::size_t i = 0; i + 1 < boot_id.size() && out < id.size();) {

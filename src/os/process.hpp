@@ -11,14 +11,15 @@ namespace isotope::os {
 
 std::int32_t process_id() noexcept;
 
-/// A number that changes in the child of every fork: compare it to detect use after fork. Cheaper than getpid() (no system call).
+/// A number that changes in the child of every fork: compare it to detect use after fork. Cheaper than getpid() (no
+/// system call).
 std::uint64_t fork_generation() noexcept;
 
 /// Clock ticks since boot at which the process started: with the pid it names a process for ever. 0 when there is none.
 std::uint64_t process_start_time(std::int32_t pid);
 
-/// 16 bytes that are equal for two processes exactly when they share a kernel and a PID namespace, so that one can open the
-/// other's descriptors.
+/// 16 bytes that are equal for two processes exactly when they share a kernel and a PID namespace, so that one can open
+/// the other's descriptors.
 std::array<std::byte, 16> host_identity();
 
 /// Random bytes from the kernel.

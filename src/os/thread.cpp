@@ -48,7 +48,8 @@ std::size_t page_bytes() noexcept {
 }
 
 void* map_stacks(std::size_t bytes) noexcept {
-  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  void* base =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (base == MAP_FAILED) return nullptr;
   madvise(base, bytes, MADV_NOHUGEPAGE);  // a hint: kernels without huge pages refuse it, and need it not
   return base;

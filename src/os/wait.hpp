@@ -7,8 +7,8 @@
 
 namespace isotope::os {
 
-/// Blocks until one of `fds` is readable, closed or broken, at most `timeout_ms` (-1: for ever). Entry i tells of fds[i]. Negative
-/// descriptors are passed over.
+/// Blocks until one of `fds` is readable, closed or broken, at most `timeout_ms` (-1: for ever). Entry i tells of
+/// fds[i]. Negative descriptors are passed over.
 std::vector<bool> wait_readable(const std::vector<int>& fds, int timeout_ms);
 
 /// A descriptor that another thread makes readable.

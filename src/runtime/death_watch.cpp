@@ -18,7 +18,8 @@ DeathWatch::DeathWatch(const Segment& segment, int writer, std::vector<PeerProce
     } catch (const Error&) {
       // Gone already.
     }
-    // A process that ended is readable for as long as it is not reaped; if it was, the pid is nobody's or somebody else's.
+    // A process that ended is readable for as long as it is not reaped; if it was, the pid is nobody's or somebody
+    // else's.
     if (!pidfd || os::process_start_time(peer.pid) != peer.start_time) {
       peer_ended(peer);
     } else {

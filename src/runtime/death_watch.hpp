@@ -1,8 +1,9 @@
-// The death watch: one thread per process and World that learns at once when a peer process ends or the launcher speaks.
+// The death watch: one thread per process and World that learns at once when a peer process ends or the launcher
+// speaks.
 //
-// It polls a process descriptor for each peer process of the host, so there is no heartbeat, nothing to tune, and no mistake about reused pids. What it learns
-// goes into the segment's abort word, which every wait looks at. The one thing it does beyond that is to end this process
-// when a PE called global_exit.
+// It polls a process descriptor for each peer process of the host, so there is no heartbeat, nothing to tune, and no
+// mistake about reused pids. What it learns goes into the segment's abort word, which every wait looks at. The one
+// thing it does beyond that is to end this process when a PE called global_exit.
 #pragma once
 
 #include <cstdint>

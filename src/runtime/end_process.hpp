@@ -1,5 +1,5 @@
-// The end of this process by global_exit, called here or by another PE. Every place that learns of one comes here, so that no
-// caller can turn it into another exit status first.
+// The end of this process by global_exit, called here or by another PE. Every place that learns of one comes here, so
+// that no caller can turn it into another exit status first.
 #pragma once
 
 #include <cstdio>

@@ -31,7 +31,8 @@ std::vector<std::byte> Exchange::allgather(const char* call, std::span<const std
     check_calls(round, call, part, site);
     for (int member = 0; member < team_.size(); ++member) {
       const ExchangeRound& theirs = team_.at(cell_, member)->rounds[round % 2];
-      if (part > 0) std::memcpy(all.data() + static_cast<std::size_t>(member) * mine.size() + done, theirs.payload, part);
+      if (part > 0)
+        std::memcpy(all.data() + static_cast<std::size_t>(member) * mine.size() + done, theirs.payload, part);
     }
     done += part;
   } while (done < mine.size());
@@ -61,14 +62,16 @@ void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
       // Looked at again after its state: what it posted before it left counts.
       if (state == PeState::left && theirs.arrived.load(std::memory_order_acquire) < round) {
         segment_->abort(world_rank(), {Code::peer_left, world_rank(), peer, 0,
-                         fmt::format("PE {} left the job while PE {} waits for it in {} at {}:{}", peer, world_rank(), call,
-                                     site.file, site.line)});
+                                       fmt::format("PE {} left the job while PE {} waits for it in {} at {}:{}", peer,
+                                                   world_rank(), call, site.file, site.line)});
       } else if (deadline.passed()) {
         int first = kNoPe;
         const std::string missing = missing_members(round, &first);
-        segment_->abort(world_rank(), {Code::timeout, world_rank(), first, 0,
-                         fmt::format("PE {} waited {:.3g} s (ISOTOPE_WAIT_DEADLINE) in {} at {}:{} for {}", world_rank(),
-                                     static_cast<double>(deadline_ns_) * 1e-9, call, site.file, site.line, missing)});
+        segment_->abort(
+            world_rank(),
+            {Code::timeout, world_rank(), first, 0,
+             fmt::format("PE {} waited {:.3g} s (ISOTOPE_WAIT_DEADLINE) in {} at {}:{} for {}", world_rank(),
+                         static_cast<double>(deadline_ns_) * 1e-9, call, site.file, site.line, missing)});
       }
     }
   }
@@ -86,7 +89,8 @@ std::string Exchange::missing_members(std::uint64_t round, int* first) const {
     text += fmt::format("{}PE {}", count > 1 ? ", " : "", team_.world_rank(member));
     if (arrived > 0) {
       const ExchangeRound& last = theirs.rounds[arrived % 2];
-      text += fmt::format(" (last in {}, call {} of this team)", std::string(last.call, strnlen(last.call, sizeof last.call)), arrived);
+      text += fmt::format(" (last in {}, call {} of this team)",
+                          std::string(last.call, strnlen(last.call, sizeof last.call)), arrived);
     }
   }
   if (count > 8) text += fmt::format(" and {} more", count - 8);
@@ -111,7 +115,8 @@ void Exchange::check_calls(std::uint64_t round, const char* call, std::size_t by
     const bool differs = theirs.bytes != first.bytes || std::strncmp(theirs.call, first.call, sizeof theirs.call) != 0;
     if (other == kNoPe && differs) other = team_.world_rank(member);
   }
-  throw Error(Code::mismatch, text + "; all members must make the same calls in the same order", world_rank(), other, site);
+  throw Error(Code::mismatch, text + "; all members must make the same calls in the same order", world_rank(), other,
+              site);
 }
 
 }  // namespace isotope::runtime

@@ -1,7 +1,7 @@
 // The host's own collective: an all-gather of small records over the members of a team, through shared memory.
 //
-// Everything collective on the host is built on it: barriers, allocation, team splits. It compares the names of the calls the
-// members made, and never hangs: the job's abort word, the deadline, and members that left are all looked at.
+// Everything collective on the host is built on it: barriers, allocation, team splits. It compares the names of the
+// calls the members made, and never hangs: the job's abort word, the deadline, and members that left are all looked at.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class Exchange {
   Exchange(const Segment& segment, const Team& team, TeamCell* cell, std::uint64_t deadline_ns)
       : segment_(&segment), team_(team), cell_(cell), deadline_ns_(deadline_ns) {}
 
-  /// Collective over the team; one thread at a time. Any number of bytes, the same on every member. The result is in team-rank order. Throws Error:
-  /// mismatch when members made different calls (nothing else is harmed); whatever ended the job; timeout and peer_left end the
-  /// job for everyone, since the members that did come would wait for ever.
+  /// Collective over the team; one thread at a time. Any number of bytes, the same on every member. The result is in
+  /// team-rank order. Throws Error: mismatch when members made different calls (nothing else is harmed); whatever ended
+  /// the job; timeout and peer_left end the job for everyone, since the members that did come would wait for ever.
   std::vector<std::byte> allgather(const char* call, std::span<const std::byte> mine, CallSite site);
 
   /// The same for one plain record each.

@@ -28,8 +28,8 @@ struct Heap::Proposal {
   std::uint64_t waiting = 0;        // blocks this PE has let go of
   std::uint64_t max_bytes = 0, free_bytes = 0, largest_free = 0;
   std::int32_t pid = 0;
-  std::int32_t fd = -1;             // of registered memory
-  std::int32_t code = 0;            // Code of a local failure
+  std::int32_t fd = -1;   // of registered memory
+  std::int32_t code = 0;  // Code of a local failure
   std::int32_t line = 0;
   char file[64] = {};
   char message[256] = {};
@@ -39,10 +39,12 @@ struct Heap::Proposal {
     std::snprintf(message, sizeof message, "%s", text.c_str());
   }
 
-  /// Two objects of one size, allocated in another order, would swap their roles: only the places in the source tell. The folder
-  /// is left out, since PEs may run copies that were built in different ones.
+  /// Two objects of one size, allocated in another order, would swap their roles: only the places in the source tell.
+  /// The folder is left out, since PEs may run copies that were built in different ones.
   bool same_place(const Proposal& other) const {
-    const auto name = [](const char* path) { return std::string_view(path).substr(std::string_view(path).rfind('/') + 1); };
+    const auto name = [](const char* path) {
+      return std::string_view(path).substr(std::string_view(path).rfind('/') + 1);
+    };
     return line == other.line && name(file) == name(other.file);
   }
   bool same_request(const Proposal& other) const {
@@ -68,7 +70,8 @@ std::vector<Heap::Proposal> Heap::agree(const char* call, Proposal& mine, CallSi
   mine.line = site.line;
   // The end of a path says more than its start.
   const std::size_t length = std::strlen(site.file);
-  std::snprintf(mine.file, sizeof mine.file, "%s", site.file + (length < sizeof mine.file ? 0 : length - sizeof mine.file + 1));
+  std::snprintf(mine.file, sizeof mine.file, "%s",
+                site.file + (length < sizeof mine.file ? 0 : length - sizeof mine.file + 1));
   {
     const std::lock_guard lock(mutex_);
     mine.waiting = waiting_;
@@ -104,7 +107,8 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
   mine.bytes = bytes;
   mine.alignment = options.alignment;
   if (!std::has_single_bit(options.alignment) || options.alignment > kMaxAlignment) {
-    mine.fail(Code::invalid_argument, fmt::format("an alignment of {} bytes; a power of two up to {} was expected", options.alignment, kMaxAlignment));
+    mine.fail(Code::invalid_argument, fmt::format("an alignment of {} bytes; a power of two up to {} was expected",
+                                                  options.alignment, kMaxAlignment));
   } else {
     const std::lock_guard lock(mutex_);
     if (const auto offset = space_.allocate(bytes, options.alignment)) mine.offset = *offset;
@@ -120,7 +124,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
       if (options.zeroed && mine.offset < fresh_from_) std::memset(data, 0, std::min(end, fresh_from_) - mine.offset);
 #if ISOTOPE_CHECKED
       if (!options.zeroed) std::memset(data, 0xA5, end - mine.offset);
-#endif // ISOTOPE_CHECKED
+#endif  // ISOTOPE_CHECKED
       if (prefault_) os::prefault(data, end - mine.offset);
     } catch (const Error& error) {
       mine.fail(error.code(), error.what());
@@ -138,7 +142,8 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
     }
     for (const Proposal& p : all) {
       // Same calls, same sizes, other offsets: our bug, and it must never become silent corruption.
-      if (p.offset != all[0].offset) throw Error(Code::internal, "PEs disagree about the place of a symmetric object", rank_, kNoPe, site);
+      if (p.offset != all[0].offset)
+        throw Error(Code::internal, "PEs disagree about the place of a symmetric object", rank_, kNoPe, site);
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
@@ -178,7 +183,8 @@ void Heap::release(std::uint64_t id, CallSite site) {
     if (p.code != 0) throw_failure("free", all, site);
   }
   for (const Proposal& p : all) {
-    if (p.ordinal != all[0].ordinal || p.offset != all[0].offset || p.bytes != all[0].bytes) throw_mismatch("free", all, p, site);
+    if (p.ordinal != all[0].ordinal || p.offset != all[0].offset || p.bytes != all[0].bytes)
+      throw_mismatch("free", all, p, site);
   }
   drop(id);
   recycle(waiting, site);
@@ -209,7 +215,10 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
   mine.alignment = page;
   os::Fd file;
   if (bytes == 0 || bytes % page != 0 || reinterpret_cast<std::uintptr_t>(data) % page != 0) {
-    mine.fail(Code::misaligned, fmt::format("{} bytes at {}; address and size must be multiples of the page size, {}, and the size above 0", bytes, data, page));
+    mine.fail(
+        Code::misaligned,
+        fmt::format("{} bytes at {}; address and size must be multiples of the page size, {}, and the size above 0",
+                    bytes, data, page));
   } else {
     const std::lock_guard lock(mutex_);
     if (const auto offset = windows_.allocate(bytes, page)) {
@@ -281,7 +290,8 @@ void Heap::let_go(std::uint64_t id) noexcept {
   if (object == objects_.end() || object->second.let_go) return;
   object->second.let_go = true;
   ++waiting_;
-  // The user may free the memory from now on, and the allocator may hand it to anybody: it must be ordinary memory again.
+  // The user may free the memory from now on, and the allocator may hand it to anybody: it must be ordinary memory
+  // again.
   give_back(object->second);
 }
 
@@ -297,7 +307,8 @@ void Heap::give_back(Object& object) noexcept {
 
 void Heap::recycle(const Waiting& waiting, CallSite site) {
   if (waiting.least == 0) return;
-  // Everyone has let go of something: all say of what, in lists of one length, and what all named goes. The rest waits for a later call.
+  // Everyone has let go of something: all say of what, in lists of one length, and what all named goes. The rest waits
+  // for a later call.
   std::vector<std::uint64_t> mine;
   {
     const std::lock_guard lock(mutex_);
@@ -337,20 +348,23 @@ std::string Heap::describe(const void* address) const {
   const std::uint64_t at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - job_->slot(pe));
   const std::lock_guard lock(mutex_);
   for (const auto& [id, object] : objects_) {
-    const std::uint64_t start = (object.window ? job_->layout().window_offset() : job_->layout().heap_offset()) + object.offset;
+    const std::uint64_t start =
+        (object.window ? job_->layout().window_offset() : job_->layout().heap_offset()) + object.offset;
     if (at < start || at >= start + object.bytes) continue;
     return fmt::format("symmetric object {} ({} bytes) + {}", id, object.bytes, at - start);
   }
   return fmt::format("offset {} of PE {}'s slot, in no symmetric object", at, pe);
 }
 
-void Heap::throw_mismatch(const char* call, const std::vector<Proposal>& all, const Proposal& differs, CallSite site) const {
+void Heap::throw_mismatch(const char* call, const std::vector<Proposal>& all, const Proposal& differs,
+                          CallSite site) const {
   std::string text = fmt::format("{}: PEs passed different arguments, and nothing was changed:", call);
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const Proposal& p = all[pe];
     if (pe == 16) text += fmt::format(" ... {} more", all.size() - pe);
     if (pe >= 16) continue;
-    text += fmt::format("\n  PE {}: {} bytes, alignment {}, heap call {} at {}:{}", pe, p.bytes, p.alignment, p.ordinal, p.file, p.line);
+    text += fmt::format("\n  PE {}: {} bytes, alignment {}, heap call {} at {}:{}", pe, p.bytes, p.alignment, p.ordinal,
+                        p.file, p.line);
   }
   throw Error(Code::mismatch, text, rank_, static_cast<int>(&differs - all.data()), site);
 }
@@ -359,10 +373,12 @@ void Heap::throw_failure(const char* call, const std::vector<Proposal>& all, Cal
   const auto failed = std::find_if(all.begin(), all.end(), [](const Proposal& p) { return p.code != 0; });
   const auto pe = static_cast<int>(failed - all.begin());
   const auto code = static_cast<Code>(failed->code);
-  std::string text = fmt::format("{} of {} bytes failed on PE {}, so on every PE: {}", call, failed->bytes, pe, failed->message);
+  std::string text =
+      fmt::format("{} of {} bytes failed on PE {}, so on every PE: {}", call, failed->bytes, pe, failed->message);
   if (code == Code::out_of_heap) {
-    text += fmt::format("; {} bytes are free of {}, the largest free block has {}. Free something, or raise ISOTOPE_HEAP_MAX (now {})",
-                        failed->free_bytes, failed->max_bytes, failed->largest_free, failed->max_bytes);
+    text += fmt::format(
+        "; {} bytes are free of {}, the largest free block has {}. Free something, or raise ISOTOPE_HEAP_MAX (now {})",
+        failed->free_bytes, failed->max_bytes, failed->largest_free, failed->max_bytes);
   }
   throw Error(code, text, rank_, pe, site);
 }

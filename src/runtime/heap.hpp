@@ -1,7 +1,8 @@
 // The symmetric heap of one PE: agrees with the other PEs on every allocation, and keeps the memory behind it.
 //
-// Every PE runs the same calls on the same HeapSpace, so offsets agree by construction; each call still exchanges what it was asked and what came out,
-// so that a program whose PEs diverge gets the same clear error everywhere, and a PE that cannot go along takes the others back with it.
+// Every PE runs the same calls on the same HeapSpace, so offsets agree by construction; each call still exchanges what
+// it was asked and what came out, so that a program whose PEs diverge gets the same clear error everywhere, and a PE
+// that cannot go along takes the others back with it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ class Heap {
   /// Collective. See World::register_memory.
   Block register_memory(void* data, std::uint64_t bytes, CallSite site);
 
-  /// Not collective, any thread: this PE lets go of the block. A later allocate or release recycles what all have let go of.
+  /// Not collective, any thread: this PE lets go of the block. A later allocate or release recycles what all have let
+  /// go of.
   void let_go(std::uint64_t id) noexcept;
 
   HeapUse use() const;
@@ -60,7 +62,8 @@ class Heap {
   void grow(std::uint64_t heap_end);
   std::vector<Proposal> agree(const char* call, Proposal& mine, CallSite site, Waiting* waiting);
   void recycle(const Waiting& waiting, CallSite site);
-  [[noreturn]] void throw_mismatch(const char* call, const std::vector<Proposal>& all, const Proposal& differs, CallSite site) const;
+  [[noreturn]] void throw_mismatch(const char* call, const std::vector<Proposal>& all, const Proposal& differs,
+                                   CallSite site) const;
   [[noreturn]] void throw_failure(const char* call, const std::vector<Proposal>& all, CallSite site) const;
   void drop(std::uint64_t id);
 
@@ -75,7 +78,7 @@ class Heap {
   std::uint64_t fresh_from_ = 0;  // heap memory from here on was never handed out: still zero
   std::uint64_t ordinal_ = 0;     // collective heap calls so far; the same on every PE
 
-  mutable std::mutex mutex_;      // guards what let_go() and use() touch from other threads
+  mutable std::mutex mutex_;  // guards what let_go() and use() touch from other threads
   HeapSpace space_;
   HeapSpace windows_;
   std::map<std::uint64_t, Object> objects_;  // by id

@@ -1,7 +1,7 @@
 // Which bytes of a symmetric heap are in use: an allocator of offsets, without memory behind it.
 //
-// Every PE runs the same sequence of calls on its own copy, so every PE gets the same offsets with nothing exchanged. Best fit
-// over coalesced free ranges; deterministic to the byte.
+// Every PE runs the same sequence of calls on its own copy, so every PE gets the same offsets with nothing exchanged.
+// Best fit over coalesced free ranges; deterministic to the byte.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class HeapSpace {
   /// Offsets lie in [0, limit).
   explicit HeapSpace(std::uint64_t limit);
 
-  /// The offset of a block of at least `bytes` bytes, or nothing when no free range holds it. `alignment` is a power of two.
+  /// The offset of a block of at least `bytes` bytes, or nothing when no free range holds it. `alignment` is a power of
+  /// two.
   std::optional<std::uint64_t> allocate(std::uint64_t bytes, std::uint64_t alignment = kGranule);
   /// Gives the block at `offset` back. False, and nothing changes, when no block starts there.
   bool release(std::uint64_t offset);
@@ -43,9 +44,9 @@ class HeapSpace {
 
   std::uint64_t limit_;
   std::uint64_t used_ = 0;
-  std::map<std::uint64_t, std::uint64_t> blocks_;               // offset -> bytes
-  std::map<std::uint64_t, std::uint64_t> free_;                 // offset -> bytes, coalesced
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;   // (bytes, offset) of free_
+  std::map<std::uint64_t, std::uint64_t> blocks_;              // offset -> bytes
+  std::map<std::uint64_t, std::uint64_t> free_;                // offset -> bytes, coalesced
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // (bytes, offset) of free_
 };
 
 }  // namespace isotope::runtime

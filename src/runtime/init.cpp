@@ -23,7 +23,8 @@ runtime::Knobs knobs_with(const InitOptions& options) {
   const auto apply = [](const std::optional<std::chrono::nanoseconds>& option, const char* name, std::uint64_t& knob) {
     if (!option) return;
     if (option->count() <= 0) {
-      throw Error(Code::invalid_argument, fmt::format("InitOptions::{} is {} ns; a positive duration was expected", name, option->count()));
+      throw Error(Code::invalid_argument,
+                  fmt::format("InitOptions::{} is {} ns; a positive duration was expected", name, option->count()));
     }
     knob = static_cast<std::uint64_t>(option->count());
   };
@@ -51,7 +52,9 @@ World join(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const runtime::Knobs
 
 void check_rank(int rank, int size) {
   if (size < 1 || rank < 0 || rank >= size) {
-    throw Error(Code::invalid_argument, fmt::format("init: rank {} of {} PEs; a size of at least 1 and a rank from 0 to size - 1 were expected", rank, size));
+    throw Error(Code::invalid_argument,
+                fmt::format("init: rank {} of {} PEs; a size of at least 1 and a rank from 0 to size - 1 were expected",
+                            rank, size));
   }
 }
 
@@ -65,7 +68,9 @@ World init(const InitOptions& options) {
     return detail_make_world(std::move(core));
   }
   if (knobs.threads) {
-    throw Error(Code::not_supported, "PEs were asked for as threads (isotope run --threads), but this program has a plain main; write ISOTOPE_MAIN(argc, argv), or run it without --threads");
+    throw Error(Code::not_supported,
+                "PEs were asked for as threads (isotope run --threads), but this program has a plain main; write "
+                "ISOTOPE_MAIN(argc, argv), or run it without --threads");
   }
   return join(bootstrap::from_environment(knobs), knobs);
 }
@@ -76,7 +81,8 @@ World init(int rank, int size, const UniqueId& id, const InitOptions& options) {
   return join(bootstrap::from_unique_id(rank, size, id, knobs), knobs);
 }
 
-World init(int rank, int size, std::function<void(const void* mine, void* all, std::size_t bytes)> allgather, const InitOptions& options) {
+World init(int rank, int size, std::function<void(const void* mine, void* all, std::size_t bytes)> allgather,
+           const InitOptions& options) {
   check_rank(rank, size);
   if (!allgather) throw Error(Code::invalid_argument, "init: the all-gather function is empty");
   const runtime::Knobs knobs = knobs_with(options);

@@ -1,4 +1,5 @@
-// init(): from a bootstrap to a World. Three all-gathers: who is there, where their memory is, and whether everyone could map it.
+// init(): from a bootstrap to a World. Three all-gathers: who is there, where their memory is, and whether everyone
+// could map it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +51,10 @@ std::vector<T> gather(bootstrap::Bootstrap& bootstrap, const T& mine) {
   const auto bytes = bootstrap.allgather(std::as_bytes(std::span(&mine, 1)));
   std::vector<T> all(static_cast<std::size_t>(bootstrap.size()));
   if (bytes.size() != all.size() * sizeof(T)) {
-    throw Error(Code::bootstrap_failed, fmt::format("the {} bootstrap returned {} bytes where {} were due", bootstrap.name(), bytes.size(), all.size() * sizeof(T)), bootstrap.rank());
+    throw Error(Code::bootstrap_failed,
+                fmt::format("the {} bootstrap returned {} bytes where {} were due", bootstrap.name(), bytes.size(),
+                            all.size() * sizeof(T)),
+                bootstrap.rank());
   }
   std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
@@ -59,7 +63,8 @@ std::vector<T> gather(bootstrap::Bootstrap& bootstrap, const T& mine) {
 void throw_if_any_failed(const std::vector<Outcome>& outcomes, int rank) {
   for (std::size_t pe = 0; pe < outcomes.size(); ++pe) {
     if (outcomes[pe].code == 0) continue;
-    throw Error(static_cast<Code>(outcomes[pe].code), fmt::format("init failed on PE {}: {}", pe, outcomes[pe].message), rank, static_cast<int>(pe));
+    throw Error(static_cast<Code>(outcomes[pe].code), fmt::format("init failed on PE {}: {}", pe, outcomes[pe].message),
+                rank, static_cast<int>(pe));
   }
 }
 
@@ -69,12 +74,15 @@ void check_hellos(const std::vector<Hello>& hellos, int rank) {
     if (hello.abi != hellos[0].abi || std::strncmp(hello.version, hellos[0].version, sizeof hello.version) != 0) {
       throw Error(Code::refused,
                   fmt::format("PE 0 runs Isotope {} (abi {}), PE {} runs {} (abi {}); all PEs of a job need the same",
-                              hellos[0].version, hellos[0].abi, pe, std::string(hello.version, strnlen(hello.version, 16)), hello.abi),
+                              hellos[0].version, hellos[0].abi, pe,
+                              std::string(hello.version, strnlen(hello.version, 16)), hello.abi),
                   rank, static_cast<int>(pe));
     }
     if (hello.host != hellos[0].host) {
       throw Error(Code::not_supported,
-                  fmt::format("PE 0 and PE {} are on different hosts (or in different PID namespaces); this build reaches PEs of one host only", pe),
+                  fmt::format("PE 0 and PE {} are on different hosts (or in different PID namespaces); this build "
+                              "reaches PEs of one host only",
+                              pe),
                   rank, static_cast<int>(pe));
     }
   }
@@ -117,7 +125,8 @@ void WorldCore::map_job(const Knobs& knobs) {
   os::Fd file;
   try {
     if (hello.heap_max < kMinHeapBytes) {
-      throw Error(Code::invalid_argument, fmt::format("ISOTOPE_HEAP_MAX is {} bytes; at least {} are needed", hello.heap_max, kMinHeapBytes));
+      throw Error(Code::invalid_argument,
+                  fmt::format("ISOTOPE_HEAP_MAX is {} bytes; at least {} are needed", hello.heap_max, kMinHeapBytes));
     }
     file = os::create_shared_file("isotope-heap", layout.heap_offset());
     mine.heap_fd = file.get();
@@ -137,7 +146,8 @@ void WorldCore::map_job(const Knobs& knobs) {
   Outcome mapped;
   try {
     std::vector<PeFiles> files;
-    for (std::size_t pe = 0; pe < where.size(); ++pe) files.push_back({hellos[pe].pid, hellos[pe].start_time, where[pe].heap_fd});
+    for (std::size_t pe = 0; pe < where.size(); ++pe)
+      files.push_back({hellos[pe].pid, hellos[pe].start_time, where[pe].heap_fd});
     job_ = ProcessJob::get(where[0].job, [&] {
       Segment segment = Segment::open(os::open_descriptor_of(hellos[0].pid, where[0].segment_fd), size_);
       if (segment.header().job_id[0] != where[0].job[0] || segment.header().job_id[1] != where[0].job[1]) {
@@ -158,13 +168,15 @@ void WorldCore::map_job(const Knobs& knobs) {
   world_team_ = std::make_shared<TeamRecord>();
   TeamRecord& world = *world_team_;
   world.state.control = &control_;
-  world.team = TeamAccess::strided(rank_, size_, 0, 1, rank_, static_cast<std::int64_t>(layout.slot_bytes()), &world.state);
+  world.team =
+      TeamAccess::strided(rank_, size_, 0, 1, rank_, static_cast<std::int64_t>(layout.slot_bytes()), &world.state);
   for (int pe = 0; pe < size_; ++pe) world.members.push_back(pe);
   world.cell = cells_->cell(0);
   world.job = job_;
   world.exchange = std::make_unique<Exchange>(job_->segment(), world.team, world.cell, wait_deadline_ns_);
   teams_.push_back(world_team_);
-  heap_ = std::make_unique<Heap>(*job_, *world.exchange, std::move(file), rank_, size_, hello.heap_max, knobs.heap_prefault);
+  heap_ = std::make_unique<Heap>(*job_, *world.exchange, std::move(file), rank_, size_, hello.heap_max,
+                                 knobs.heap_prefault);
   if (job_->watch() != nullptr) job_->watch()->add(rank_, bootstrap_.get());
 }
 

@@ -17,13 +17,15 @@ namespace isotope {
 
 namespace {
 
-/// Whether what PE `rank` threw is only the news of another PE's end. That one may still be unwinding when its news is out.
+/// Whether what PE `rank` threw is only the news of another PE's end. That one may still be unwinding when its news is
+/// out.
 bool is_echo(const std::exception_ptr& thrown, int rank) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
     const bool by_another = error.peer() != Error::kNobody && error.peer() != rank;
-    return by_another && (error.code() == Code::aborted || error.code() == Code::peer_lost || error.code() == Code::peer_left);
+    return by_another &&
+           (error.code() == Code::aborted || error.code() == Code::peer_lost || error.code() == Code::peer_left);
   } catch (...) {
     return false;
   }
@@ -61,7 +63,8 @@ struct PeStatus {
 };
 
 /// Calls the program's entry; an exception becomes a line on standard error and status 1, and is kept in `escaped`.
-int guarded(const std::string& who, int argc, char** argv, int (*pe_main)(int, char**), std::exception_ptr* escaped = nullptr) {
+int guarded(const std::string& who, int argc, char** argv, int (*pe_main)(int, char**),
+            std::exception_ptr* escaped = nullptr) {
   try {
     return pe_main(argc, argv);
   } catch (const Error& error) {

@@ -8,8 +8,8 @@
 namespace isotope::runtime {
 
 std::shared_ptr<ProcessJob> ProcessJob::get(const JobId& id, const std::function<std::shared_ptr<ProcessJob>()>& make) {
-  // The one piece of process-wide state of the runtime, and it owns nothing: PEs that are threads of one process have no other way to find
-  // the mapping they must share.
+  // The one piece of process-wide state of the runtime, and it owns nothing: PEs that are threads of one process have
+  // no other way to find the mapping they must share.
   static std::mutex mutex;
   static std::map<JobId, std::weak_ptr<ProcessJob>> jobs;
   const std::lock_guard lock(mutex);
@@ -20,7 +20,8 @@ std::shared_ptr<ProcessJob> ProcessJob::get(const JobId& id, const std::function
   return job;
 }
 
-ProcessJob::ProcessJob(Segment segment, const Layout& layout, const std::vector<PeFiles>& files, int my_rank, bool watch_bootstrap)
+ProcessJob::ProcessJob(Segment segment, const Layout& layout, const std::vector<PeFiles>& files, int my_rank,
+                       bool watch_bootstrap)
     : segment_(std::move(segment)), layout_(layout), size_(static_cast<int>(files.size())), lead_rank_(my_rank) {
   reservation_ = os::Reservation(layout.slot_bytes() * files.size());
   std::map<std::int32_t, PeerProcess> others;
@@ -49,7 +50,8 @@ int ProcessJob::slot_of(const void* address) const {
 }
 
 void ProcessJob::map_window(int rank, std::uint64_t offset, std::uint64_t bytes, int fd) const {
-  reservation_.map(static_cast<std::uint64_t>(rank) * layout_.slot_bytes() + layout_.window_offset() + offset, bytes, fd);
+  reservation_.map(static_cast<std::uint64_t>(rank) * layout_.slot_bytes() + layout_.window_offset() + offset, bytes,
+                   fd);
 }
 
 void ProcessJob::unmap_window(int rank, std::uint64_t offset, std::uint64_t bytes) const noexcept {

@@ -1,7 +1,8 @@
-// What the PEs of one process share of one World: its segment, the one address reservation with every PE's slot in it, and the death watch.
+// What the PEs of one process share of one World: its segment, the one address reservation with every PE's slot in it,
+// and the death watch.
 //
-// With PEs as processes each process has one PE and this is just a part of its World. With PEs as threads it must be shared: a heap is
-// mapped once per process, since two addresses for one byte would need alias fences on a GPU.
+// With PEs as processes each process has one PE and this is just a part of its World. With PEs as threads it must be
+// shared: a heap is mapped once per process, since two addresses for one byte would need alias fences on a GPU.
 #pragma once
 
 #include <array>
@@ -29,15 +30,19 @@ struct PeFiles {
 
 class ProcessJob {
  public:
-  /// The one object of this process for that World. The first PE of the process to ask makes it; the others get the same.
+  /// The one object of this process for that World. The first PE of the process to ask makes it; the others get the
+  /// same.
   static std::shared_ptr<ProcessJob> get(const JobId& id, const std::function<std::shared_ptr<ProcessJob>()>& make);
 
   /// Maps the segment and every PE's slot, and starts the death watch if there is anything to watch.
-  ProcessJob(Segment segment, const Layout& layout, const std::vector<PeFiles>& files, int my_rank, bool watch_bootstrap);
+  ProcessJob(Segment segment, const Layout& layout, const std::vector<PeFiles>& files, int my_rank,
+             bool watch_bootstrap);
 
   const Segment& segment() const { return segment_; }
   const Layout& layout() const { return layout_; }
-  std::byte* slot(int rank) const { return reservation_.base() + static_cast<std::uint64_t>(rank) * layout_.slot_bytes(); }
+  std::byte* slot(int rank) const {
+    return reservation_.base() + static_cast<std::uint64_t>(rank) * layout_.slot_bytes();
+  }
   /// Rank whose slot holds `address`, or kNoPe.
   int slot_of(const void* address) const;
   /// The PE of this process that maps windows for all of them.

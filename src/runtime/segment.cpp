@@ -42,8 +42,9 @@ Segment Segment::open(os::Fd fd, int size) {
   Segment segment(std::move(fd), base, bytes);
   const SegmentHeader& header = segment.header();
   if (header.magic != kSegmentMagic || header.version != kSegmentVersion || header.size != size) {
-    throw Error(Code::refused, fmt::format("the job's segment is version {} for {} PEs; version {} for {} PEs was expected",
-                                           header.version, header.size, kSegmentVersion, size));
+    throw Error(Code::refused,
+                fmt::format("the job's segment is version {} for {} PEs; version {} for {} PEs was expected",
+                            header.version, header.size, kSegmentVersion, size));
   }
   return segment;
 }
@@ -72,8 +73,8 @@ Reason& Segment::reason(int index) const noexcept { return reinterpret_cast<Reas
 bool Segment::abort(int writer, const bootstrap::AbortNotice& notice) const noexcept {
   SegmentHeader& head = header();
   if (head.abort_word.load(std::memory_order_acquire) != 0) return false;
-  // The message is written before the word that points at it. A slot is written once; if this PE's is taken (a second thread got
-  // here first), that thread's notice is as good as ours.
+  // The message is written before the word that points at it. A slot is written once; if this PE's is taken (a second
+  // thread got here first), that thread's notice is as good as ours.
   Reason& slot = reason(writer);
   std::uint32_t free = 0;
   if (!slot.taken.compare_exchange_strong(free, 1, std::memory_order_acq_rel)) return false;
@@ -86,13 +87,15 @@ bool Segment::abort(int writer, const bootstrap::AbortNotice& notice) const noex
   slot.message[length] = '\0';
   slot.taken.store(2, std::memory_order_release);
   std::uint64_t none = 0;
-  return head.abort_word.compare_exchange_strong(none, static_cast<std::uint64_t>(writer) + 1, std::memory_order_acq_rel);
+  return head.abort_word.compare_exchange_strong(none, static_cast<std::uint64_t>(writer) + 1,
+                                                 std::memory_order_acq_rel);
 }
 
 std::optional<bootstrap::AbortNotice> Segment::aborted() const {
   const std::uint64_t word = header().abort_word.load(std::memory_order_acquire);
   if (word == 0) return std::nullopt;
-  const Reason& slot = reason(static_cast<int>(std::min<std::uint64_t>(word - 1, static_cast<std::uint64_t>(header().size) - 1)));
+  const Reason& slot =
+      reason(static_cast<int>(std::min<std::uint64_t>(word - 1, static_cast<std::uint64_t>(header().size) - 1)));
   bootstrap::AbortNotice notice;
   notice.code = static_cast<Code>(slot.code);
   notice.by = slot.by;

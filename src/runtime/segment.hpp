@@ -1,7 +1,7 @@
 // The segment of a World: one shared-memory object per World and host, mapped by every PE of it.
 //
-// It holds what must be seen when PEs no longer answer: the abort word, and each PE's state and last words. It is fixed in
-// size when the World is made, holds no pointers, and every word that two processes touch at once is an atomic.
+// It holds what must be seen when PEs no longer answer: the abort word, and each PE's state and last words. It is fixed
+// in size when the World is made, holds no pointers, and every word that two processes touch at once is an atomic.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@ enum class PeState : std::uint32_t {
   left = 2,    // destroyed its World, in good order or not
 };
 
-inline constexpr std::size_t kReasonBytes = 768;    // a message, cut if longer
+inline constexpr std::size_t kReasonBytes = 768;  // a message, cut if longer
 
 /// Why the job ended, in the words of one PE: its own slot, so that a PE killed while it writes blocks nobody else's.
 struct alignas(64) Reason {
   std::atomic<std::uint32_t> taken;  // 0 free, 1 being written, 2 complete
   std::int32_t code;                 // isotope::Code
   std::int32_t by;
-  std::int32_t peer;                 // who is to blame, or -1
-  std::int32_t exit_code;            // for Code::exited
+  std::int32_t peer;       // who is to blame, or -1
+  std::int32_t exit_code;  // for Code::exited
   char message[kReasonBytes];
 };
 
@@ -66,8 +66,8 @@ class Segment {
   SegmentHeader& header() const noexcept { return *static_cast<SegmentHeader*>(base_); }
   PeSlot& pe(int rank) const noexcept;
 
-  /// Ends the job: the first call wins, later ones do nothing. `writer` is the PE that passes the notice on. Never blocks; callable from
-  /// any thread. Returns whether this call was the first.
+  /// Ends the job: the first call wins, later ones do nothing. `writer` is the PE that passes the notice on. Never
+  /// blocks; callable from any thread. Returns whether this call was the first.
   bool abort(int writer, const bootstrap::AbortNotice& notice) const noexcept;
   /// The first notice, or nothing while all is well.
   std::optional<bootstrap::AbortNotice> aborted() const;

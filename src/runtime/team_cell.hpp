@@ -1,4 +1,5 @@
-// The words of one team on one PE, in the control range of the PE's slot: cell `id` of a team lies at the same place on every member.
+// The words of one team on one PE, in the control range of the PE's slot: cell `id` of a team lies at the same place on
+// every member.
 #pragma once
 
 #include <atomic>
@@ -19,8 +20,8 @@ struct alignas(64) ExchangeRound {
 struct alignas(64) TeamCell {
   std::atomic<std::uint64_t> arrived;               // rounds this member has posted
   alignas(64) std::atomic<std::uint64_t> released;  // members that have destroyed their handle
-  // By the round's parity. A member may be one round ahead of another, never two: to post round r + 2 it has seen everyone post
-  // r + 1, and each of them had read round r before.
+  // By the round's parity. A member may be one round ahead of another, never two: to post round r + 2 it has seen
+  // everyone post r + 1, and each of them had read round r before.
   ExchangeRound rounds[2];
 };
 

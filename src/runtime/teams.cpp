@@ -12,7 +12,8 @@ std::vector<std::uint64_t> TeamCells::free_map() const {
   std::vector<std::uint64_t> map(kTeamCells / 64, ~0ull);
   const std::lock_guard lock(mutex_);
   for (std::uint32_t id = 0; id < members_.size(); ++id) {
-    const bool in_use = members_[id] > 0 && cell(id)->released.load(std::memory_order_acquire) < static_cast<std::uint64_t>(members_[id]);
+    const bool in_use = members_[id] > 0 &&
+                        cell(id)->released.load(std::memory_order_acquire) < static_cast<std::uint64_t>(members_[id]);
     // Cell 0 is the World's.
     if (in_use || id == 0) map[id / 64] &= ~(1ull << (id % 64));
   }
@@ -30,10 +31,12 @@ void TeamCells::take(std::uint32_t id, int members) {
 TeamRecord::~TeamRecord() {
   if (cell == nullptr) return;
   // Stores, no waiting: each member's cell learns that one more has let go.
-  for (int member = 0; member < team.size(); ++member) team.at(cell, member)->released.fetch_add(1, std::memory_order_acq_rel);
+  for (int member = 0; member < team.size(); ++member)
+    team.at(cell, member)->released.fetch_add(1, std::memory_order_acq_rel);
 }
 
-Team TeamAccess::strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes, TeamState* state) {
+Team TeamAccess::strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes,
+                         TeamState* state) {
   Team team;
   team.rank_ = rank;
   team.size_ = size;
@@ -45,7 +48,8 @@ Team TeamAccess::strided(int rank, int size, int start, int stride, int world_ra
   return team;
 }
 
-Team TeamAccess::listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes, TeamState* state) {
+Team TeamAccess::listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes,
+                        TeamState* state) {
   Team team = strided(rank, static_cast<int>(table.size()), table[0], 1, world_rank, slot_bytes, state);
   team.table_ = table.data();
   return team;

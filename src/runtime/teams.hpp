@@ -36,7 +36,7 @@ struct TeamRecord {
   std::uint32_t id = 0;
   Team team;
   TeamState state;
-  std::vector<std::int32_t> table;  // world ranks, for teams that are not strided
+  std::vector<std::int32_t> table;    // world ranks, for teams that are not strided
   std::vector<std::int32_t> members;  // world ranks, for every team
   TeamCell* cell = nullptr;
   std::unique_ptr<Exchange> exchange;
@@ -47,8 +47,10 @@ struct TeamRecord {
 
 /// Lets the runtime fill a Team in.
 struct TeamAccess {
-  static Team strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes, TeamState* state);
-  static Team listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes, TeamState* state);
+  static Team strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes,
+                      TeamState* state);
+  static Team listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes,
+                     TeamState* state);
 };
 
 /// Start and stride when `members` is an arithmetic sequence, as strided teams are.

@@ -53,7 +53,8 @@ void ThreadJob::fail(int rank) noexcept {
     const std::lock_guard lock(mutex_);
     cores = cores_;
   }
-  const std::string message = fmt::format("PE {} failed: its part of the program threw, or returned a status that is not 0", rank);
+  const std::string message =
+      fmt::format("PE {} failed: its part of the program threw, or returned a status that is not 0", rank);
   for (const auto& weak : cores) {
     if (const auto core = weak.lock()) core->abort(Code::aborted, message, rank);
   }

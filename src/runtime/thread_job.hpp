@@ -17,8 +17,8 @@ class ThreadJob {
  public:
   explicit ThreadJob(int size) : size_(size), ended_(static_cast<std::size_t>(size), false) {}
 
-  /// Runs `body` on the calling thread as PE `rank` of this job. Its end, however it comes, is no reason for the others to wait on; an
-  /// exception ends their waits also where its World has left in good order before.
+  /// Runs `body` on the calling thread as PE `rank` of this job. Its end, however it comes, is no reason for the others
+  /// to wait on; an exception ends their waits also where its World has left in good order before.
   void run_pe(int rank, const std::function<void()>& body);
 
   /// The bootstrap for the next init() of the calling thread, or null when it is no PE of a ThreadJob.

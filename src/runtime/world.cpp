@@ -10,7 +10,8 @@
 
 namespace isotope {
 
-World::World(std::shared_ptr<runtime::WorldCore> core) : core_(std::move(core)), exceptions_at_start_(std::uncaught_exceptions()) {}
+World::World(std::shared_ptr<runtime::WorldCore> core)
+    : core_(std::move(core)), exceptions_at_start_(std::uncaught_exceptions()) {}
 
 World& World::operator=(World&& other) noexcept {
   if (this != &other) {
@@ -35,7 +36,8 @@ void World::leave() noexcept {
 }
 
 runtime::WorldCore& World::core() const {
-  if (core_ == nullptr) throw Error(Code::not_initialized, "this World was moved from or destroyed; call init() for a new one");
+  if (core_ == nullptr)
+    throw Error(Code::not_initialized, "this World was moved from or destroyed; call init() for a new one");
   return *core_;
 }
 
@@ -48,7 +50,9 @@ std::string World::bootstrap_name() const { return core().bootstrap_name(); }
 std::size_t World::bytes_of(std::size_t n, std::size_t each, CallSite site) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(n, each, &bytes)) {
-    throw Error(Code::invalid_argument, fmt::format("alloc: {} elements of {} bytes do not fit in the address space", n, each), Error::kNobody, Error::kNobody, site);
+    throw Error(Code::invalid_argument,
+                fmt::format("alloc: {} elements of {} bytes do not fit in the address space", n, each), Error::kNobody,
+                Error::kNobody, site);
   }
   return bytes;
 }

@@ -11,10 +11,15 @@ WorldCore::~WorldCore() { leave(false); }
 
 void WorldCore::check_usable(const char* call) const {
   if (gone_.load(std::memory_order_acquire)) {
-    throw Error(Code::not_initialized, fmt::format("{}: the World is gone; call init() again for a new one", call), rank_);
+    throw Error(Code::not_initialized, fmt::format("{}: the World is gone; call init() again for a new one", call),
+                rank_);
   }
   if (is_forked_copy()) {
-    throw Error(Code::forked, fmt::format("{}: this process was forked from PE {} after init(); only the parent is a PE. Fork before init(), or exec another program", call, rank_), rank_);
+    throw Error(Code::forked,
+                fmt::format("{}: this process was forked from PE {} after init(); only the parent is a PE. Fork before "
+                            "init(), or exec another program",
+                            call, rank_),
+                rank_);
   }
 }
 
@@ -34,7 +39,8 @@ void WorldCore::abort(Code code, const std::string& message, int peer) noexcept 
 }
 
 void WorldCore::global_exit(int exit_code) {
-  const bootstrap::AbortNotice notice{Code::exited, rank_, rank_, exit_code, fmt::format("PE {} called global_exit({})", rank_, exit_code)};
+  const bootstrap::AbortNotice notice{Code::exited, rank_, rank_, exit_code,
+                                      fmt::format("PE {} called global_exit({})", rank_, exit_code)};
   job_->segment().abort(rank_, notice);
   bootstrap_->abort(notice);
   // Another PE's global_exit may have come first: then its code is the job's.

@@ -24,9 +24,9 @@ namespace isotope::runtime {
 
 /// What a split was asked for.
 struct SplitArguments {
-  std::string text;            // the arguments in words: the same on every member of the parent
-  std::string error;           // why they are no good, or empty
-  std::vector<int> members;    // parent ranks of this PE's new team, in order; empty when it is in none
+  std::string text;          // the arguments in words: the same on every member of the parent
+  std::string error;         // why they are no good, or empty
+  std::vector<int> members;  // parent ranks of this PE's new team, in order; empty when it is in none
 };
 
 class WorldCore : public std::enable_shared_from_this<WorldCore> {
@@ -53,7 +53,8 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   // teams (world_teams.cpp)
   Team world_team() const { return world_team_->team; }
   Team node_team() const { return world_team_->team; }  // one host, until there is an engine past it
-  std::shared_ptr<TeamRecord> split(const char* call, const Team& parent, const SplitArguments& arguments, CallSite site);
+  std::shared_ptr<TeamRecord> split(const char* call, const Team& parent, const SplitArguments& arguments,
+                                    CallSite site);
   void barrier(const Team& team, CallSite site);
 
   // streams and faults (world_streams.cpp)
@@ -69,7 +70,8 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   // the end (world_core.cpp)
   void abort(Code code, const std::string& message, int peer = Error::kNobody) noexcept;
   [[noreturn]] void global_exit(int exit_code);
-  /// This PE leaves: streams close, the others are told, and no call works any more. `unwinding`: an exception is the reason.
+  /// This PE leaves: streams close, the others are told, and no call works any more. `unwinding`: an exception is the
+  /// reason.
   void leave(bool unwinding) noexcept;
 
  private:

@@ -1,4 +1,5 @@
-// Streams of a World, and what a wait that gave up becomes: recorded by the kernel, reported once by the host, then cleared.
+// Streams of a World, and what a wait that gave up becomes: recorded by the kernel, reported once by the host, then
+// cleared.
 #include <fmt/format.h>
 
 #include "runtime/end_process.hpp"
@@ -21,7 +22,8 @@ std::shared_ptr<exec::StreamQueue> WorldCore::create_stream() {
   return queue;
 }
 
-void WorldCore::launch(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue, std::function<void()> body) {
+void WorldCore::launch(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue,
+                       std::function<void()> body) {
   rearm_if_idle();
   queue->launch({config.grid, config.block, config.shared_bytes}, std::move(body));
 }
@@ -73,15 +75,19 @@ std::exception_ptr WorldCore::failure(bool report) {
 
 Error WorldCore::fault_error(const FaultRecord& fault) const {
   static constexpr const char* kCmp[] = {"==", "!=", ">", ">=", "<", "<="};
-  const std::string where = fmt::format("{} at {}:{} on PE {}: waited {:.3g} s for {} {} {}, found {}", fault.call, fault.site.file, fault.site.line, rank_,
-                                        static_cast<double>(fault.waited_ns) * 1e-9, heap_->describe(fault.address), kCmp[fault.cmp], fault.expected, fault.found);
+  const std::string where =
+      fmt::format("{} at {}:{} on PE {} waited {:.3g} s for {} {} {} and found {}", fault.call, fault.site.file,
+                  fault.site.line, rank_, static_cast<double>(fault.waited_ns) * 1e-9, heap_->describe(fault.address),
+                  kCmp[fault.cmp], fault.expected, fault.found);
   if (fault.aborted != 0) {
     if (const auto notice = job_->segment().aborted()) {
-      return Error(notice->code, fmt::format("{}; {} gave up", notice->message, where), rank_, notice->peer, fault.site);
+      return Error(notice->code, fmt::format("{}; {}", notice->message, where), rank_, notice->peer, fault.site);
     }
   }
   const std::string from = fault.from == kNoPe ? std::string() : fmt::format("; it was to come from PE {}", fault.from);
-  return Error(Code::timeout, fmt::format("{}{}. The deadline is ISOTOPE_WAIT_DEADLINE ({:.3g} s)", where, from, static_cast<double>(control_.wait_deadline_ns) * 1e-9),
+  return Error(Code::timeout,
+               fmt::format("{}{}. The deadline is ISOTOPE_WAIT_DEADLINE ({:.3g} s)", where, from,
+                           static_cast<double>(control_.wait_deadline_ns) * 1e-9),
                rank_, fault.from, fault.site);
 }
 

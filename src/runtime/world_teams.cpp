@@ -35,10 +35,12 @@ TeamRecord& WorldCore::record_of(const Team& team, const char* call) {
     const auto record = weak.lock();
     if (record && record->team.size() > 0 && &record->state == &team.state()) return *record;
   }
-  throw Error(Code::invalid_argument, fmt::format("{}: the team is empty, was destroyed, or belongs to another World", call), rank_);
+  throw Error(Code::invalid_argument,
+              fmt::format("{}: the team is empty, was destroyed, or belongs to another World", call), rank_);
 }
 
-std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& parent, const SplitArguments& arguments, CallSite site) {
+std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& parent, const SplitArguments& arguments,
+                                             CallSite site) {
   TeamRecord& over = record_of(parent, call);
   SplitRound mine;
   mine.hash = fnv1a(arguments.text);
@@ -54,11 +56,14 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].hash == all[0].hash) continue;
     std::string text = fmt::format("{}: members of the parent passed different arguments:", call);
-    for (std::size_t m = 0; m < std::min<std::size_t>(all.size(), 16); ++m) text += fmt::format("\n  PE {}: {}", over.members[m], all[m].arguments);
+    for (std::size_t m = 0; m < std::min<std::size_t>(all.size(), 16); ++m)
+      text += fmt::format("\n  PE {}: {}", over.members[m], all[m].arguments);
     throw Error(Code::mismatch, text, rank_, over.members[i], site);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].code != 0) throw Error(static_cast<Code>(all[i].code), fmt::format("{}: {}", call, all[i].message), rank_, over.members[i], site);
+    if (all[i].code != 0)
+      throw Error(static_cast<Code>(all[i].code), fmt::format("{}: {}", call, all[i].message), rank_, over.members[i],
+                  site);
   }
   // The lowest cell that is free on every member of the parent. Disjoint teams of one split share its number.
   std::uint32_t id = 0;
@@ -67,7 +72,10 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     for (const SplitRound& round : all) common &= round.free_cells[word];
     if (common != 0) id = static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(std::countr_zero(common)));
   }
-  if (id == 0) throw Error(Code::out_of_range, fmt::format("{}: all {} teams of this World are in use; destroy some", call, kTeamCells - 1), rank_, kNoPe, site);
+  if (id == 0)
+    throw Error(Code::out_of_range,
+                fmt::format("{}: all {} teams of this World are in use; destroy some", call, kTeamCells - 1), rank_,
+                kNoPe, site);
 
   std::shared_ptr<TeamRecord> record;
   if (!arguments.members.empty()) {
@@ -79,7 +87,8 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     const auto my_rank = static_cast<int>(me - record->members.begin());
     const auto slot_bytes = static_cast<std::int64_t>(job_->layout().slot_bytes());
     if (const auto line = as_strided(record->members)) {
-      record->team = TeamAccess::strided(my_rank, static_cast<int>(record->members.size()), line->first, line->second, rank_, slot_bytes, &record->state);
+      record->team = TeamAccess::strided(my_rank, static_cast<int>(record->members.size()), line->first, line->second,
+                                         rank_, slot_bytes, &record->state);
     } else {
       record->table = record->members;
       record->team = TeamAccess::listed(my_rank, record->table, rank_, slot_bytes, &record->state);
@@ -98,6 +107,8 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
   return record;
 }
 
-void WorldCore::barrier(const Team& team, CallSite site) { record_of(team, "barrier").exchange->barrier("barrier", site); }
+void WorldCore::barrier(const Team& team, CallSite site) {
+  record_of(team, "barrier").exchange->barrier("barrier", site);
+}
 
 }  // namespace isotope::runtime

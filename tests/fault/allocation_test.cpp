@@ -1,4 +1,5 @@
-// PEs disagree about an allocation, or it does not fit: every PE hears the same, and nothing changed. Rows 13, 14, 16 and 17.
+// PEs disagree about an allocation, or it does not fit: every PE hears the same, and nothing changed. Rows 13, 14, 16
+// and 17.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,7 +17,8 @@ using testing::Seat;
 
 class Allocation : public ::testing::TestWithParam<testing::FaultShape> {
  protected:
-  /// Calls `wrong` on every PE; it has to throw `code` on each, in time, with equal messages, and leave heap and World as they were.
+  /// Calls `wrong` on every PE; it has to throw `code` on each, in time, with equal messages, and leave heap and World
+  /// as they were.
   void expect_refused(const std::function<void(World&)>& wrong, Code code, const std::vector<std::uint64_t>& numbers,
                       InitOptions options = {}, std::function<void(FaultJob&)> prepare = {}) {
     FaultJob job(GetParam(), options);
@@ -47,7 +49,8 @@ class Allocation : public ::testing::TestWithParam<testing::FaultShape> {
       EXPECT_EQ(seat.error_pe, pe) << seat.message;
       EXPECT_EQ(seat.peer, job.seat(0).peer) << "PEs blame different PEs: " << seat.message;
       EXPECT_TRUE(job.ended_between(pe, seat.words[0], {}, kReleaseBound));
-      for (std::uint64_t number : numbers) EXPECT_TRUE(has_number(seat.message, number)) << number << " is not in: " << seat.message;
+      for (std::uint64_t number : numbers)
+        EXPECT_TRUE(has_number(seat.message, number)) << number << " is not in: " << seat.message;
     }
   }
 };
@@ -55,18 +58,20 @@ INSTANTIATE_TEST_SUITE_P(All, Allocation, ::testing::ValuesIn(testing::all_shape
 
 TEST_P(Allocation, OfDifferentSizes) {
   const int odd = GetParam().pes - 1;
-  expect_refused([odd](World& world) { (void)world.alloc<char>(world.rank() == odd ? 77001 : 55001); }, Code::mismatch, {77001, 55001});
+  expect_refused([odd](World& world) { (void)world.alloc<char>(world.rank() == odd ? 77001 : 55001); }, Code::mismatch,
+                 {77001, 55001});
 }
 
 TEST_P(Allocation, OfASizeOfItsOwnOnEveryPe) {
   std::vector<std::uint64_t> sizes;
   for (int pe = 0; pe < GetParam().pes; ++pe) sizes.push_back(10007u * static_cast<std::uint64_t>(pe + 1));
-  expect_refused([&](World& world) { (void)world.alloc<char>(sizes[static_cast<std::size_t>(world.rank())]); }, Code::mismatch, sizes);
+  expect_refused([&](World& world) { (void)world.alloc<char>(sizes[static_cast<std::size_t>(world.rank())]); },
+                 Code::mismatch, sizes);
 }
 
 TEST_P(Allocation, OfDifferentAlignments) {
-  expect_refused([](World& world) { (void)world.alloc<char>(60013, {.alignment = world.rank() == 0 ? 8192u : 512u}); }, Code::mismatch,
-                 {8192, 512});
+  expect_refused([](World& world) { (void)world.alloc<char>(60013, {.alignment = world.rank() == 0 ? 8192u : 512u}); },
+                 Code::mismatch, {8192, 512});
 }
 
 TEST_P(Allocation, InDifferentOrder) {
@@ -186,7 +191,8 @@ TEST_P(Allocation, OutOfHeapSaysWhatToDo) {
 TEST_P(Allocation, LargerThanOneHeap) {
   if (GetParam().as == PesAs::threads) GTEST_SKIP() << "threads learn their rank in init()";
   const int small = GetParam().pes / 2;
-  expect_refused([](World& world) { (void)world.alloc<char>(20 * kMiB); }, Code::out_of_heap, {20 * kMiB}, {.heap_max_bytes = 64 * kMiB},
+  expect_refused([](World& world) { (void)world.alloc<char>(20 * kMiB); }, Code::out_of_heap, {20 * kMiB},
+                 {.heap_max_bytes = 64 * kMiB},
                  [small](FaultJob& job) { job.set_options(small, {.heap_max_bytes = 8 * kMiB}); });
 }
 

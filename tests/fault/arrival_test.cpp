@@ -1,4 +1,5 @@
-// A peer never arrives: init() gives up at its deadline, on every PE that came, and lists who did not. Row 7 of the matrix.
+// A peer never arrives: init() gives up at its deadline, on every PE that came, and lists who did not. Row 7 of the
+// matrix.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,8 +39,9 @@ struct ArrivalCase {
 
 class Arrival : public ::testing::TestWithParam<ArrivalCase> {};
 INSTANTIATE_TEST_SUITE_P(All, Arrival,
-                         ::testing::Values(ArrivalCase{2, {1}}, ArrivalCase{2, {0}}, ArrivalCase{3, {2}}, ArrivalCase{5, {0, 4}},
-                                           ArrivalCase{8, {3}}, ArrivalCase{8, {0, 1, 2, 4, 5, 6, 7}}),
+                         ::testing::Values(ArrivalCase{2, {1}}, ArrivalCase{2, {0}}, ArrivalCase{3, {2}},
+                                           ArrivalCase{5, {0, 4}}, ArrivalCase{8, {3}},
+                                           ArrivalCase{8, {0, 1, 2, 4, 5, 6, 7}}),
                          ::testing::PrintToStringParamName());
 
 // A list of ranks may be written 0,1,2 or 0-2: the ends of each run are always there.
@@ -82,7 +84,8 @@ INSTANTIATE_TEST_SUITE_P(All, ArrivalUnderTheLauncher, ::testing::Values(2, 5, 8
 TEST_P(ArrivalUnderTheLauncher, NeverHappens) {
   const int pes = GetParam(), late = pes / 2;
   const std::uint64_t began = testing::now_ns();
-  Command run({isotope_binary(), "run", "-n", std::to_string(pes), test_program("fault_pe"), std::to_string(late), "never_init", "barrier"},
+  Command run({isotope_binary(), "run", "-n", std::to_string(pes), test_program("fault_pe"), std::to_string(late),
+               "never_init", "barrier"},
               {{"ISOTOPE_BOOTSTRAP_DEADLINE", "1s"}});
   EXPECT_EQ(run.wait(), 1) << run.err();
   const auto took = std::chrono::nanoseconds(run.ended_ns() - began);

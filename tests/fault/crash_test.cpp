@@ -1,5 +1,5 @@
-// A PE crashes under `isotope run`: the job's exit status says how, one line says who, and nothing stays behind. Row 5 of the matrix,
-// and row 4 as the launcher sees it.
+// A PE crashes under `isotope run`: the job's exit status says how, one line says who, and nothing stays behind. Row 5
+// of the matrix, and row 4 as the launcher sees it.
 #include <gtest/gtest.h>
 
 #include <csignal>

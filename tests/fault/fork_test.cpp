@@ -1,4 +1,5 @@
-// A PE forks after init(): the child is no PE and is told so, and the parent stays one. And a World used from other threads.
+// A PE forks after init(): the child is no PE and is told so, and the parent stays one. And a World used from other
+// threads.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// One PE calls global_exit: every process of the job ends with that code, 0 included, wherever the others are. Row 6 of the matrix.
+// One PE calls global_exit: every process of the job ends with that code, 0 included, wherever the others are. Row 6 of
+// the matrix.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -44,7 +45,8 @@ TEST_P(GlobalExit, EndsEveryPeWithTheCode) {
   const int actor = code == 7 ? 0 : pes - 1;
   std::vector<std::string> argv = {isotope_binary(), "run", "-n", std::to_string(pes)};
   if (threads) argv.push_back("--threads");
-  for (const std::string& argument : {test_program("fault_pe"), std::to_string(actor), std::string(from) + ":" + std::to_string(code), std::string(peers)})
+  for (const std::string& argument : {test_program("fault_pe"), std::to_string(actor),
+                                      std::string(from) + ":" + std::to_string(code), std::string(peers)})
     argv.push_back(argument);
   Command run(argv);
   ASSERT_TRUE(run.await_output("acting", 1)) << run.err();
@@ -75,7 +77,9 @@ TEST_P(GlobalExitAlone, EndsEveryProcessWithTheCode) {
         world.global_exit(code);
       }
       switch (world.rank() % 4) {
-        case 0: world.barrier(); break;
+        case 0:
+          world.barrier();
+          break;
         case 1:
           world.launch<wait_for_nobody>({}, world.team(), flag.data());
           world.synchronize();
@@ -83,7 +87,8 @@ TEST_P(GlobalExitAlone, EndsEveryProcessWithTheCode) {
         case 2:  // the first to see that the job is over must not make an Error of it
           while (world.status().code == Code::ok) std::this_thread::yield();
           break;
-        default: sit();
+        default:
+          sit();
       }
       ADD_FAILURE() << "a PE went on after global_exit";
     });
@@ -92,7 +97,8 @@ TEST_P(GlobalExitAlone, EndsEveryProcessWithTheCode) {
     job.wait(kEndBound);
     EXPECT_LE(testing::now_ns() - struck, static_cast<std::uint64_t>(kEndBound.count()) * kSlow);
     for (int pe = 0; pe < job.pes(); ++pe) {
-      EXPECT_TRUE(WIFEXITED(job.wait_status(pe))) << "PE " << pe << " was killed by signal " << WTERMSIG(job.wait_status(pe));
+      EXPECT_TRUE(WIFEXITED(job.wait_status(pe)))
+          << "PE " << pe << " was killed by signal " << WTERMSIG(job.wait_status(pe));
       EXPECT_EQ(WEXITSTATUS(job.wait_status(pe)), code) << "PE " << pe;
     }
     EXPECT_TRUE(no_process_left(std::chrono::seconds(1)));

@@ -1,4 +1,5 @@
-// A PE ends its part by intent or by accident, and the others' waits end with that news: abort, an exception, a normal leave, silence.
+// A PE ends its part by intent or by accident, and the others' waits end with that news: abort, an exception, a normal
+// leave, silence.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -60,7 +61,8 @@ TEST_P(Leaving, ByAbortEndsEveryWait) {
     });
     for (int pe = 0; pe < job.pes(); ++pe) {
       EXPECT_TRUE(job.threw(pe, Code::aborted, actor));
-      EXPECT_NE(std::string(job.seat(pe).message).find("the cheese ran out"), std::string::npos) << job.seat(pe).message;
+      EXPECT_NE(std::string(job.seat(pe).message).find("the cheese ran out"), std::string::npos)
+          << job.seat(pe).message;
       EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], {}, kReleaseBound));
     }
   }
@@ -111,7 +113,8 @@ TEST_P(Leaving, ByAnExceptionEndsTheOthersWaits) {
     if (pe == actor) continue;
     const Seat& seat = job.seat(pe);
     ASSERT_TRUE(seat.threw) << "PE " << pe;
-    EXPECT_TRUE(seat.code == Code::aborted || seat.code == Code::peer_lost || seat.code == Code::peer_left) << seat.message;
+    EXPECT_TRUE(seat.code == Code::aborted || seat.code == Code::peer_lost || seat.code == Code::peer_left)
+        << seat.message;
     EXPECT_EQ(seat.peer, actor) << seat.message;
     EXPECT_TRUE(job.ended_between(pe, seat.words[0], {}, kReleaseBound));
   }
@@ -127,7 +130,9 @@ TEST_P(Leaving, AndFailingAfterwardsEndsTheOthersWaits) {
     world.barrier();
     seat.words[0] = testing::now_ns();
     if (world.rank() == 0) {
-      { World ends = std::move(world); }
+      {
+        World ends = std::move(world);
+      }
       throw std::runtime_error("boom");
     }
     world.launch<wait_for_nobody>({}, world.team(), flag.data());
@@ -159,7 +164,8 @@ TEST_P(Leaving, NormallyEndsABarrierThatStillNeedsIt) {
   for (int pe = 0; pe < job.pes(); ++pe) {
     if (pe == gone) continue;
     EXPECT_TRUE(job.threw(pe, Code::peer_left, gone));
-    EXPECT_NE(std::string(job.seat(pe).message).find("PE " + std::to_string(gone)), std::string::npos) << job.seat(pe).message;
+    EXPECT_NE(std::string(job.seat(pe).message).find("PE " + std::to_string(gone)), std::string::npos)
+        << job.seat(pe).message;
     EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], {}, kReleaseBound));
   }
 }
@@ -171,7 +177,9 @@ TEST_P(Leaving, NormallyIsSeenThoughTheProcessLives) {
   job.run([&](World& world, Seat& seat) {
     world.barrier();
     if (world.rank() == gone) {
-      { World ends = std::move(world); }
+      {
+        World ends = std::move(world);
+      }
       job.meet(0);  // lives until the others have heard of it
       return;
     }
@@ -192,7 +200,9 @@ TEST_P(Leaving, NormallyDoesNotDisturbATeamWithoutIt) {
   job.run([&](World& world, Seat& seat) {
     OwnedTeam rest = world.split_strided(world.team(), 1, 1, world.size() - 1);
     if (world.rank() == 0) {
-      { World ends = std::move(world); }
+      {
+        World ends = std::move(world);
+      }
       job.meet(0);
       return;
     }

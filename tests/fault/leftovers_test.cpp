@@ -62,7 +62,8 @@ class Leftovers : public ::testing::Test {
   std::vector<std::string> argv(int pes, const std::string& action, const std::string& peers, bool threads = false) {
     std::vector<std::string> all = {isotope_binary(), "run", "-n", std::to_string(pes)};
     if (threads) all.push_back("--threads");
-    for (const std::string& argument : {test_program("fault_pe"), std::string("0"), action, peers}) all.push_back(argument);
+    for (const std::string& argument : {test_program("fault_pe"), std::string("0"), action, peers})
+      all.push_back(argument);
     return all;
   }
 

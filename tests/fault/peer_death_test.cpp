@@ -93,7 +93,8 @@ TEST_P(PeerDeath, DrainsAGridAndShowsInStatus) {
   job.start([&](World& world, Seat& seat) {
     auto flag = world.alloc_zeroed<Signal>(1);
     world.barrier();
-    if (world.rank() != victim) world.launch<block_waits_for_nobody>({.grid = 3, .block = 48}, world.team(), flag.data());
+    if (world.rank() != victim)
+      world.launch<block_waits_for_nobody>({.grid = 3, .block = 48}, world.team(), flag.data());
     seat.set_ready();
     if (world.rank() == victim) sit();
     Status status;

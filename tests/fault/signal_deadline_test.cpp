@@ -1,5 +1,5 @@
-// A signal never arrives: the wait ends at its deadline, in release builds, the error says everything, and the World goes on. Rows 23
-// and 25 of the matrix.
+// A signal never arrives: the wait ends at its deadline, in release builds, the error says everything, and the World
+// goes on. Rows 23 and 25 of the matrix.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,7 +21,8 @@ constexpr std::chrono::nanoseconds kEarliest = 450ms, kLatest = 600ms;
 constexpr std::uint64_t kExpected = 471108, kFound = 230815;
 
 class SignalDeadline : public ::testing::TestWithParam<testing::FaultShape> {};
-INSTANTIATE_TEST_SUITE_P(All, SignalDeadline, ::testing::ValuesIn(testing::unwatched_shapes()), testing::fault_shape_name);
+INSTANTIATE_TEST_SUITE_P(All, SignalDeadline, ::testing::ValuesIn(testing::unwatched_shapes()),
+                         testing::fault_shape_name);
 
 constexpr int kWaitLine = __LINE__ + 2;
 ISOTOPE_KERNEL void wait_from(Team team, Signal* flag, int from) {
@@ -120,7 +121,8 @@ TEST_P(SignalDeadline, OfOnePeShowsInItsStatusAlone) {
 }
 
 // Ignores that its wait gave up, and goes on as if the data had come.
-ISOTOPE_KERNEL void careless(Team team, Signal* flag, Span<int> canary, Span<const int> garbage, Signal* gone_on, int to) {
+ISOTOPE_KERNEL void careless(Team team, Signal* flag, Span<int> canary, Span<const int> garbage, Signal* gone_on,
+                             int to) {
   auto block = this_block();
   wait_until(block, team, flag, Cmp::ge, 1);
   put(block, team, canary, garbage, to);

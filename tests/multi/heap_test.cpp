@@ -85,7 +85,8 @@ TEST_P(HeapTest, DifferentSizesFailOnEveryPeAndChangeNothing) {
 TEST_P(HeapTest, DifferentAlignmentsAndCallsFailAlike) {
   if (GetParam().pes == 1) return;
   run([](World& world) {
-    EXPECT_EQ(error_of([&] { (void)world.alloc<char>(64, {.alignment = world.rank() == 0 ? 512u : 1024u}); }).code(), Code::mismatch);
+    EXPECT_EQ(error_of([&] { (void)world.alloc<char>(64, {.alignment = world.rank() == 0 ? 512u : 1024u}); }).code(),
+              Code::mismatch);
     // One PE allocates while the others are in a barrier.
     const Error error = error_of([&] {
       if (world.rank() == 0) {
@@ -158,7 +159,13 @@ TEST_P(HeapTest, OutOfHeapOnOnePeFailsOnAllAndRollsBack) {
   if (shape.threads) {
     run_threads(shape.pes, body);
   } else {
-    EXPECT_EQ(run_processes({.pes = shape.pes}, [&] { body(); return ::testing::Test::HasFailure() ? 1 : 0; }).exit_code, 0);
+    EXPECT_EQ(run_processes({.pes = shape.pes},
+                            [&] {
+                              body();
+                              return ::testing::Test::HasFailure() ? 1 : 0;
+                            })
+                  .exit_code,
+              0);
   }
 }
 
@@ -199,7 +206,8 @@ TEST_P(HeapTest, RandomCyclesNeitherLeakNorFragment) {
       const bool take = held.empty() || (held.size() < 64 && random() % 2 == 0);
       if (take) {
         const std::size_t n = 1 + random() % (random() % 8 == 0 ? 20'000 : 200);
-        Held h{world.alloc<std::uint32_t>(n), static_cast<std::uint32_t>(random() + static_cast<unsigned>(world.rank()))};
+        Held h{world.alloc<std::uint32_t>(n),
+               static_cast<std::uint32_t>(random() + static_cast<unsigned>(world.rank()))};
         std::fill(h.object.begin(), h.object.end(), h.stamp);
         held.push_back(std::move(h));
       } else {

@@ -12,12 +12,16 @@ namespace {
 class LaunchTest : public testing::JobTest {};
 ISOTOPE_ALL_SHAPES(LaunchTest);
 
-// Each round every PE sends a block that depends on sender, round and place to its right neighbour. Two slots, with an acknowledgement.
-ISOTOPE_KERNEL void shift(Team team, Span<std::uint32_t> inbox, Span<std::uint32_t> outbox, Epoch arrived, Epoch taken, Span<std::uint64_t> errors) {
+// Each round every PE sends a block that depends on sender, round and place to its right neighbour. Two slots, with an
+// acknowledgement.
+ISOTOPE_KERNEL void shift(Team team, Span<std::uint32_t> inbox, Span<std::uint32_t> outbox, Epoch arrived, Epoch taken,
+                          Span<std::uint64_t> errors) {
   auto block = this_block();
   const int right = (team.rank() + 1) % team.size(), left = (team.rank() + team.size() - 1) % team.size();
   const std::uint64_t round = arrived.next(block);
-  const auto pattern = [&](int pe, std::size_t i) { return static_cast<std::uint32_t>(round * 1000003 + static_cast<std::uint64_t>(pe) * 7919 + i); };
+  const auto pattern = [&](int pe, std::size_t i) {
+    return static_cast<std::uint32_t>(round * 1000003 + static_cast<std::uint64_t>(pe) * 7919 + i);
+  };
   for (std::size_t i = block.thread_rank(); i < outbox.size(); i += block.size()) outbox[i] = pattern(team.rank(), i);
   block.sync();
   // The neighbour has read what I sent a round ago.
@@ -42,7 +46,8 @@ TEST_P(LaunchTest, RoundsOfPutsWithSkewedPes) {
         world.barrier();
         for (int round = 0; round < 10; ++round) {
           if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
-          world.launch<shift>({.grid = 1, .block = threads}, world.team(), inbox.span(), outbox.span(), arrived.get(), taken.get(), errors.span());
+          world.launch<shift>({.grid = 1, .block = threads}, world.team(), inbox.span(), outbox.span(), arrived.get(),
+                              taken.get(), errors.span());
           if (random() % 4 == 0) world.synchronize();
         }
         world.synchronize();
@@ -54,7 +59,8 @@ TEST_P(LaunchTest, RoundsOfPutsWithSkewedPes) {
   });
 }
 
-// Every block talks to the block with its index on the next PE; all blocks of a launch are resident, whatever their order.
+// Every block talks to the block with its index on the next PE; all blocks of a launch are resident, whatever their
+// order.
 ISOTOPE_KERNEL void block_ring(Team team, Span<Signal> flags, Span<std::uint64_t> tokens) {
   auto block = this_block();
   const std::size_t b = block.rank();
@@ -79,8 +85,12 @@ TEST_P(LaunchTest, ManyBlocksWaitForOtherPes) {
   });
 }
 
-ISOTOPE_KERNEL void send_one(Team team, Epoch e, int to) { signal(this_block(), team, e.signal(), 1, SignalOp::add, to); }
-ISOTOPE_KERNEL void await_one(Team team, Epoch e) { (void)wait_until(this_block(), team, e.signal(), Cmp::ge, e.next(this_block())); }
+ISOTOPE_KERNEL void send_one(Team team, Epoch e, int to) {
+  signal(this_block(), team, e.signal(), 1, SignalOp::add, to);
+}
+ISOTOPE_KERNEL void await_one(Team team, Epoch e) {
+  (void)wait_until(this_block(), team, e.signal(), Cmp::ge, e.next(this_block()));
+}
 
 // Two streams of one PE wait for each other; work starts without a synchronize.
 TEST_P(LaunchTest, StreamsRunBesideEachOther) {
@@ -97,7 +107,9 @@ TEST_P(LaunchTest, StreamsRunBesideEachOther) {
     b.synchronize();
     world.launch<send_one>({.stream = a}, world.team(), ping.get(), world.rank());
     const auto start = std::chrono::steady_clock::now();
-    while (!test(ping.get().signal(), Cmp::ge, 6) && std::chrono::steady_clock::now() - start < std::chrono::seconds(10)) std::this_thread::yield();
+    while (!test(ping.get().signal(), Cmp::ge, 6) &&
+           std::chrono::steady_clock::now() - start < std::chrono::seconds(10))
+      std::this_thread::yield();
     EXPECT_TRUE(test(ping.get().signal(), Cmp::ge, 6)) << "work never started by itself";
     world.synchronize();
     world.barrier();

@@ -19,14 +19,16 @@ TEST_P(RegisterTest, SameBytesUnderTheOldAddressAndForPeers) {
   run([](World& world) {
     const std::size_t n = 3 * kPage / sizeof(std::uint32_t);
     auto* mine = static_cast<std::uint32_t*>(std::aligned_alloc(kPage, 3 * kPage));
-    for (std::size_t i = 0; i < n; ++i) mine[i] = static_cast<std::uint32_t>(world.rank() * 100000) + static_cast<std::uint32_t>(i);
+    for (std::size_t i = 0; i < n; ++i)
+      mine[i] = static_cast<std::uint32_t>(world.rank() * 100000) + static_cast<std::uint32_t>(i);
     {
       auto x = world.register_memory(Span<std::uint32_t>(mine, n));
       ASSERT_EQ(x.size(), n);
       world.barrier();
       const int next = (world.rank() + 1) % world.size();
       for (std::size_t i = 0; i < n; ++i) {
-        ASSERT_EQ(mine[i], static_cast<std::uint32_t>(world.rank() * 100000) + i) << "the old address lost its contents";
+        ASSERT_EQ(mine[i], static_cast<std::uint32_t>(world.rank() * 100000) + i)
+            << "the old address lost its contents";
         ASSERT_EQ(world.team().at(x.data(), next)[i], static_cast<std::uint32_t>(next * 100000) + i);
       }
       world.barrier();

@@ -22,7 +22,8 @@ void check_addressing(World& world, const Team& team, Symmetric<int>& cells, con
   world.barrier(team);
   for (int r = 0; r < team.size(); ++r) team.at(cells.data(), r)[team.rank()] = 1000 + world.rank();
   world.barrier(team);
-  for (int r = 0; r < team.size(); ++r) EXPECT_EQ(cells[static_cast<std::size_t>(r)], 1000 + members[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < team.size(); ++r)
+    EXPECT_EQ(cells[static_cast<std::size_t>(r)], 1000 + members[static_cast<std::size_t>(r)]);
   world.barrier(team);
 }
 

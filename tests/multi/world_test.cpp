@@ -87,7 +87,9 @@ TEST(World, UseAfterItIsGoneIsAnError) {
   Stream stream = other.stream();
   Symmetric<int> outlives = other.alloc<int>(8);
   outlives[0] = 7;
-  { World ends = std::move(other); }
+  {
+    World ends = std::move(other);
+  }
   try {
     stream.call([] {});
     FAIL() << "a stream of a World that is gone took work";

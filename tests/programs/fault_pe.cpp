@@ -2,9 +2,10 @@
 //
 //   fault_pe ACTOR ACTION PEERS
 //
-// ACTION of PE number ACTOR: none, sleep, never_init, abort, segv, kill, quick_exit, throw, exit:CODE, exit_thread:CODE, return:CODE.
-// PEERS, what the others do meanwhile: barrier, kernel, compute (never calls the library), deaf (compute, ignores SIGTERM).
-// Every PE prints "ready" before, the actor prints "acting" when it acts. Nothing here lives longer than a minute.
+// ACTION of PE number ACTOR: none, sleep, never_init, abort, segv, kill, quick_exit, throw, exit:CODE,
+// exit_thread:CODE, return:CODE. PEERS, what the others do meanwhile: barrier, kernel, compute (never calls the
+// library), deaf (compute, ignores SIGTERM). Every PE prints "ready" before, the actor prints "acting" when it acts.
+// Nothing here lives longer than a minute.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>

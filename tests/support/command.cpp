@@ -112,7 +112,8 @@ void Command::read_for(nanoseconds limit) {
   for (int i = 0; i < 2; ++i) {
     char buffer[4096];
     ssize_t got = 0;
-    while (pipes_[i] >= 0 && (got = ::read(pipes_[i], buffer, sizeof buffer)) > 0) text_[i].append(buffer, static_cast<std::size_t>(got));
+    while (pipes_[i] >= 0 && (got = ::read(pipes_[i], buffer, sizeof buffer)) > 0)
+      text_[i].append(buffer, static_cast<std::size_t>(got));
     if (pipes_[i] >= 0 && got == 0) {
       ::close(pipes_[i]);
       pipes_[i] = -1;
@@ -155,7 +156,9 @@ int count_of(const std::string& text, const std::string& part) {
 
 bool has_number(const std::string& text, std::uint64_t number) {
   const std::string digits = std::to_string(number);
-  const auto digit_at = [&](std::size_t i) { return i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) != 0; };
+  const auto digit_at = [&](std::size_t i) {
+    return i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+  };
   for (std::size_t at = text.find(digits); at != std::string::npos; at = text.find(digits, at + 1))
     if ((at == 0 || !digit_at(at - 1)) && !digit_at(at + digits.size())) return true;
   return false;

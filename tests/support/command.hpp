@@ -1,4 +1,5 @@
-// Runs bin/isotope, or another program, from a test: collects what it prints, bounds how long it takes, and finds what it leaves.
+// Runs bin/isotope, or another program, from a test: collects what it prints, bounds how long it takes, and finds what
+// it leaves.
 //
 //   Command run({isotope_binary(), "run", "-n", "4", test_program("fault_pe"), "1", "abort", "barrier"});
 //   ASSERT_TRUE(run.await_output("acting", 1));

@@ -35,7 +35,9 @@ void PrintTo(const FaultShape& shape, std::ostream* out) {
   *out << shape.pes << kinds[static_cast<int>(shape.as)];
 }
 
-std::string fault_shape_name(const ::testing::TestParamInfo<FaultShape>& info) { return ::testing::PrintToString(info.param); }
+std::string fault_shape_name(const ::testing::TestParamInfo<FaultShape>& info) {
+  return ::testing::PrintToString(info.param);
+}
 
 std::vector<FaultShape> process_shapes() {
   std::vector<FaultShape> shapes;
@@ -147,9 +149,15 @@ void FaultJob::start(Body body) {
   running_ = true;
   std::fflush(nullptr);
   switch (shape_.as) {
-    case PesAs::processes: start_processes(); break;
-    case PesAs::launched: start_launched(); break;
-    case PesAs::threads: start_threads(); break;
+    case PesAs::processes:
+      start_processes();
+      break;
+    case PesAs::launched:
+      start_launched();
+      break;
+    case PesAs::threads:
+      start_threads();
+      break;
   }
 }
 
@@ -241,9 +249,15 @@ std::uint64_t FaultJob::strike(int rank, int signal) {
 void FaultJob::wait(nanoseconds limit) {
   const std::uint64_t until = now_ns() + static_cast<std::uint64_t>(limit.count()) * kSlow;
   switch (shape_.as) {
-    case PesAs::processes: wait_processes(until); break;
-    case PesAs::launched: wait_launched(until); break;
-    case PesAs::threads: wait_threads(until); break;
+    case PesAs::processes:
+      wait_processes(until);
+      break;
+    case PesAs::launched:
+      wait_launched(until);
+      break;
+    case PesAs::threads:
+      wait_threads(until);
+      break;
   }
   running_ = false;
 }
@@ -259,7 +273,8 @@ void FaultJob::wait_processes(std::uint64_t until) {
       ::waitpid(pid, &status, 0);
     }
     pid = 0;
-    if (WIFEXITED(status) && in_trouble(WEXITSTATUS(status))) ADD_FAILURE() << "PE " << rank << " failed, status " << WEXITSTATUS(status);
+    if (WIFEXITED(status) && in_trouble(WEXITSTATUS(status)))
+      ADD_FAILURE() << "PE " << rank << " failed, status " << WEXITSTATUS(status);
   }
 }
 

@@ -1,4 +1,5 @@
-// A job that something bad happens to: starts PEs, lets the test strike one of them, and says what every PE saw, and when.
+// A job that something bad happens to: starts PEs, lets the test strike one of them, and says what every PE saw, and
+// when.
 //
 //   FaultJob job({5, PesAs::processes});
 //   job.start([&](World& world, Seat& seat) {
@@ -42,8 +43,9 @@ inline constexpr int kSlow = 1;
 #endif  // __SANITIZE_ADDRESS__ || __SANITIZE_THREAD__
 
 // The bounds that docs/faults.md promises.
-inline constexpr nanoseconds kReleaseBound = std::chrono::seconds(2);  // a death, an abort or a departure ends every wait
-inline constexpr nanoseconds kEndBound = std::chrono::seconds(5);      // a failed or exiting job has no process left
+inline constexpr nanoseconds kReleaseBound =
+    std::chrono::seconds(2);                                       // a death, an abort or a departure ends every wait
+inline constexpr nanoseconds kEndBound = std::chrono::seconds(5);  // a failed or exiting job has no process left
 
 enum class PesAs { processes, launched, threads };
 
@@ -161,7 +163,7 @@ class FaultJob {
   std::function<void()> last_;
   Shared* shared_ = nullptr;
   Seat* seats_ = nullptr;
-  std::vector<int> pids_;      // 0: not running
+  std::vector<int> pids_;  // 0: not running
   std::vector<int> statuses_;
   int launcher_ = 0;
   std::thread thread_owner_;

@@ -6,7 +6,8 @@
 //     run([](World& world) { world.barrier(); EXPECT_EQ(...); });
 //   }
 //
-// With PEs as processes, an expectation that fails in a PE prints there and makes the PE's exit status 1, which fails the test here.
+// With PEs as processes, an expectation that fails in a PE prints there and makes the PE's exit status 1, which fails
+// the test here.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,16 +33,19 @@ void run_on_all(const JobShape& shape, const std::function<void(World&)>& body, 
 
 class JobTest : public ::testing::TestWithParam<JobShape> {
  protected:
-  void run(const std::function<void(World&)>& body, const InitOptions& options = {}) { run_on_all(GetParam(), body, options); }
+  void run(const std::function<void(World&)>& body, const InitOptions& options = {}) {
+    run_on_all(GetParam(), body, options);
+  }
 };
 
 }  // namespace isotope::testing
 
-#define ISOTOPE_ALL_SHAPES(Suite)                                                                                     \
-  INSTANTIATE_TEST_SUITE_P(All, Suite,                                                                                \
-                           ::testing::Values(::isotope::testing::JobShape{1, false}, ::isotope::testing::JobShape{2, false}, \
-                                             ::isotope::testing::JobShape{3, false}, ::isotope::testing::JobShape{5, false}, \
-                                             ::isotope::testing::JobShape{8, false}, ::isotope::testing::JobShape{1, true},  \
-                                             ::isotope::testing::JobShape{2, true}, ::isotope::testing::JobShape{3, true},   \
-                                             ::isotope::testing::JobShape{5, true}, ::isotope::testing::JobShape{8, true}),  \
-                           ::isotope::testing::shape_name)
+#define ISOTOPE_ALL_SHAPES(Suite)                                                                       \
+  INSTANTIATE_TEST_SUITE_P(                                                                             \
+      All, Suite,                                                                                       \
+      ::testing::Values(::isotope::testing::JobShape{1, false}, ::isotope::testing::JobShape{2, false}, \
+                        ::isotope::testing::JobShape{3, false}, ::isotope::testing::JobShape{5, false}, \
+                        ::isotope::testing::JobShape{8, false}, ::isotope::testing::JobShape{1, true},  \
+                        ::isotope::testing::JobShape{2, true}, ::isotope::testing::JobShape{3, true},   \
+                        ::isotope::testing::JobShape{5, true}, ::isotope::testing::JobShape{8, true}),  \
+      ::isotope::testing::shape_name)

@@ -11,11 +11,11 @@
 #else
 #define ISOTOPE_HD inline
 #define ISOTOPE_KERNEL inline
-#endif // __CUDACC__
+#endif  // __CUDACC__
 
 #if !defined(ISOTOPE_CHECKED)
 #define ISOTOPE_CHECKED 0
-#endif // ISOTOPE_CHECKED
+#endif  // ISOTOPE_CHECKED
 
 #define ISOTOPE_VERSION_MAJOR 0
 #define ISOTOPE_VERSION_MINOR 1

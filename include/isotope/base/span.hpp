@@ -29,7 +29,7 @@ class Span {
   ISOTOPE_HD constexpr T& operator[](std::size_t i) const {
 #if ISOTOPE_CHECKED
     assert(i < size_ && "isotope::Span index out of range");
-#endif // ISOTOPE_CHECKED
+#endif  // ISOTOPE_CHECKED
     return data_[i];
   }
   ISOTOPE_HD constexpr T* begin() const { return data_; }
@@ -38,7 +38,7 @@ class Span {
   ISOTOPE_HD constexpr Span subspan(std::size_t offset, std::size_t count) const {
 #if ISOTOPE_CHECKED
     assert(offset <= size_ && count <= size_ - offset && "isotope::Span::subspan out of range");
-#endif // ISOTOPE_CHECKED
+#endif  // ISOTOPE_CHECKED
     return Span(data_ + offset, count);
   }
 

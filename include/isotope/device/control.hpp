@@ -1,4 +1,5 @@
-// The words a wait looks at besides its own: the job's abort word and the deadline; and where it leaves word when it gives up.
+// The words a wait looks at besides its own: the job's abort word and the deadline; and where it leaves word when it
+// gives up.
 //
 // Plain data that a kernel reaches through its Team. On the host the runtime owns one Control per PE and World.
 #pragma once
@@ -13,7 +14,7 @@ namespace isotope {
 
 /// What a wait that gave up was waiting for. The first one of a PE is kept; the host turns it into an Error.
 struct FaultRecord {
-  std::uint32_t state = 0;  // 0 empty, 1 being written, 2 complete; then it stays until the host has reported it
+  std::uint32_t state = 0;    // 0 empty, 1 being written, 2 complete; then it stays until the host has reported it
   std::uint32_t aborted = 0;  // 1: the job ended; 0: the deadline passed
   const char* call = nullptr;
   CallSite site;
@@ -34,7 +35,8 @@ struct Control {
 
 /// One per team and PE, in that PE's own memory.
 struct TeamState {
-  std::uint32_t stopped = 0;  // a wait on this team gave up: its puts, signals and waits do nothing until the host has reported it
+  std::uint32_t stopped =
+      0;  // a wait on this team gave up: its puts, signals and waits do nothing until the host has reported it
   Control* control = nullptr;
 };
 

@@ -4,8 +4,8 @@
 //   for (size_t i = block.thread_rank(); i < n; i += block.size()) ...
 //   block.sync();
 //
-// Every group has thread_rank(), size(), sync(), is_leader() and broadcast(). A call that takes a group is made by all of its
-// threads, with the same arguments. Groups are small values; take them anew in each kernel.
+// Every group has thread_rank(), size(), sync(), is_leader() and broadcast(). A call that takes a group is made by all
+// of its threads, with the same arguments. Groups are small values; take them anew in each kernel.
 #pragma once
 
 #include <bit>
@@ -56,7 +56,8 @@ class Thread {
   }
 };
 
-/// Up to 32 threads of a block with neighbouring ranks. Masks name lanes; lanes that returned from the kernel never block others.
+/// Up to 32 threads of a block with neighbouring ranks. Masks name lanes; lanes that returned from the kernel never
+/// block others.
 class Warp {
  public:
   ISOTOPE_HD std::uint32_t thread_rank() const { return cpu::this_thread_state().thread_rank % kWarpSize; }
@@ -94,7 +95,9 @@ class Warp {
     return shuffle(value, 0);
   }
   /// Bit per lane whose predicate holds.
-  ISOTOPE_HD std::uint32_t ballot(bool predicate, std::uint32_t mask = kFullWarp) const { return cpu::warp_ballot(mask, predicate); }
+  ISOTOPE_HD std::uint32_t ballot(bool predicate, std::uint32_t mask = kFullWarp) const {
+    return cpu::warp_ballot(mask, predicate);
+  }
   ISOTOPE_HD bool any(bool predicate, std::uint32_t mask = kFullWarp) const { return ballot(predicate, mask) != 0; }
   ISOTOPE_HD bool all(bool predicate, std::uint32_t mask = kFullWarp) const { return ballot(!predicate, mask) == 0; }
   /// Lanes that exist and have not returned.
@@ -112,7 +115,9 @@ class Block {
   ISOTOPE_HD std::uint32_t rank() const { return cpu::this_thread_state().block_rank; }
   ISOTOPE_HD Dim3 index() const { return cpu::this_thread_state().block_index; }
   /// Blocks in the grid.
-  ISOTOPE_HD std::uint32_t grid_size() const { return static_cast<std::uint32_t>(cpu::this_thread_state().grid_dim.count()); }
+  ISOTOPE_HD std::uint32_t grid_size() const {
+    return static_cast<std::uint32_t>(cpu::this_thread_state().grid_dim.count());
+  }
   ISOTOPE_HD Dim3 grid_dim() const { return cpu::this_thread_state().grid_dim; }
   ISOTOPE_HD bool is_leader() const { return thread_rank() == 0; }
   /// Waits for all threads of the block that have not returned; orders memory among them.
@@ -153,7 +158,8 @@ ISOTOPE_HD Span<T> dynamic_shared() {
 }  // namespace isotope
 
 /// Static shared memory of the block: ISOTOPE_SHARED(float[256], tile); declares float (&tile)[256].
-#define ISOTOPE_SHARED(type, name)                    \
-  struct isotope_shared_##name {};                    \
-  using isotope_shared_type_##name = type;            \
-  isotope_shared_type_##name& name = ::isotope::detail::shared_storage<isotope_shared_type_##name, isotope_shared_##name>()
+#define ISOTOPE_SHARED(type, name)         \
+  struct isotope_shared_##name {};         \
+  using isotope_shared_type_##name = type; \
+  isotope_shared_type_##name& name =       \
+      ::isotope::detail::shared_storage<isotope_shared_type_##name, isotope_shared_##name>()

@@ -6,8 +6,8 @@
 // `dst` of a put and `src` of a get are symmetric and given as this PE's own address of them. All threads of the group
 // call; the work is shared among them.
 //
-// Completion: when a blocking put returns to the group's threads, its source may be reused; a blocking get's data has arrived.
-// Order: none towards other PEs until a signal, a fence or a barrier. A stopped team moves nothing.
+// Completion: when a blocking put returns to the group's threads, its source may be reused; a blocking get's data has
+// arrived. Order: none towards other PEs until a signal, a fence or a barrier. A stopped team moves nothing.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ namespace isotope {
 
 namespace detail {
 
-/// Copies by the whole group: each thread takes one contiguous share, in whole cache lines, so that neighbours do not fight for one.
+/// Copies by the whole group: each thread takes one contiguous share, in whole cache lines, so that neighbours do not
+/// fight for one.
 template <Group G>
 ISOTOPE_HD void copy_shared_out(G group, void* dst, const void* src, std::size_t bytes) {
   constexpr std::size_t kLine = 64;
@@ -61,8 +62,8 @@ ISOTOPE_HD void get(G group, const Team& team, Span<T> dst, Span<const std::type
 
 /// A put followed by a signal to the same member: whoever sees the signal with acquire sees the data.
 template <Group G, class T>
-ISOTOPE_HD void put_signal(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, Signal* flag,
-                           std::uint64_t value, SignalOp op, int to) {
+ISOTOPE_HD void put_signal(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src,
+                           Signal* flag, std::uint64_t value, SignalOp op, int to) {
   put(group, team, dst, src, to);
   signal(group, team, flag, value, op, to);
 }

@@ -1,13 +1,15 @@
 // Signals and waits.
 //
-//   signal(block, team, &flags[3], 1, SignalOp::add, right);             // release: what this block wrote before is seen first
-//   if (!wait_until(block, team, &flags[3], Cmp::ge, round)) return;      // acquire; false: gave up, the host will say why
+//   signal(block, team, &flags[3], 1, SignalOp::add, right);             // release: what this block wrote before is
+//   seen first if (!wait_until(block, team, &flags[3], Cmp::ge, round)) return;      // acquire; false: gave up, the
+//   host will say why
 //
 // A Signal is a 64-bit word in symmetric memory. Count up and wait with Cmp::ge; never reset.
 //
 // Every call is made by all threads of its group. Every wait ends: when it is met, when the job is aborted, or at
-// ISOTOPE_WAIT_DEADLINE. A wait that gave up returns false to every thread of the group, keeps a record that World::synchronize
-// throws, and stops the team on this PE, so that the kernel drains and sends nothing built on data that never came.
+// ISOTOPE_WAIT_DEADLINE. A wait that gave up returns false to every thread of the group, keeps a record that
+// World::synchronize throws, and stops the team on this PE, so that the kernel drains and sends nothing built on data
+// that never came.
 #pragma once
 
 #include <cstdint>
@@ -26,26 +28,33 @@ namespace detail {
 
 ISOTOPE_HD bool compare(std::uint64_t found, Cmp cmp, std::uint64_t expected) {
   switch (cmp) {
-    case Cmp::eq: return found == expected;
-    case Cmp::ne: return found != expected;
-    case Cmp::gt: return found > expected;
-    case Cmp::ge: return found >= expected;
-    case Cmp::lt: return found < expected;
-    case Cmp::le: return found <= expected;
+    case Cmp::eq:
+      return found == expected;
+    case Cmp::ne:
+      return found != expected;
+    case Cmp::gt:
+      return found > expected;
+    case Cmp::ge:
+      return found >= expected;
+    case Cmp::lt:
+      return found < expected;
+    case Cmp::le:
+      return found <= expected;
   }
   return false;
 }
 
 /// The part of a wait after its first failed poll, by one thread.
-ISOTOPE_HD bool wait_slow(const Team& team, const Signal* signal, Cmp cmp, std::uint64_t expected, Order order, int from,
-                          const char* call, CallSite site) {
+ISOTOPE_HD bool wait_slow(const Team& team, const Signal* signal, Cmp cmp, std::uint64_t expected, Order order,
+                          int from, const char* call, CallSite site) {
   Control& control = *team.state().control;
   const std::uint64_t start = cpu::clock_ns();
   for (std::uint32_t polls = 1;; ++polls) {
     cpu::relax(polls);
     const std::uint64_t found = load(&signal->value, order);
     if (compare(found, cmp, expected)) return true;
-    // The early polls are nanoseconds apart: look at abort and clock on some. Later ones have yielded or slept: look each time.
+    // The early polls are nanoseconds apart: look at abort and clock on some. Later ones have yielded or slept: look
+    // each time.
     if (polls < 1024 && polls % 64 != 0) continue;
     const bool aborted = load(control.abort_word, Order::acquire) != 0;
     const std::uint64_t waited = cpu::clock_ns() - start;
@@ -69,9 +78,9 @@ ISOTOPE_HD bool wait_slow(const Team& team, const Signal* signal, Cmp cmp, std::
 
 }  // namespace detail
 
-/// Changes the Signal of member `to`. Order: everything the group wrote before (and put before, blocking) is visible to whoever
-/// sees the new value with acquire; with Order::relaxed nothing is ordered. Completion: delivered when it is seen. A stopped team
-/// sends nothing.
+/// Changes the Signal of member `to`. Order: everything the group wrote before (and put before, blocking) is visible to
+/// whoever sees the new value with acquire; with Order::relaxed nothing is ordered. Completion: delivered when it is
+/// seen. A stopped team sends nothing.
 template <Group G>
 ISOTOPE_HD void signal(G group, const Team& team, Signal* signal, std::uint64_t value, SignalOp op, int to,
                        Order order = Order::release) {
@@ -86,28 +95,31 @@ ISOTOPE_HD void signal(G group, const Team& team, Signal* signal, std::uint64_t 
 }
 
 /// This PE's Signal now. Called by one thread.
-ISOTOPE_HD std::uint64_t signal_fetch(const Signal* signal, Order order = Order::acquire) { return load(&signal->value, order); }
+ISOTOPE_HD std::uint64_t signal_fetch(const Signal* signal, Order order = Order::acquire) {
+  return load(&signal->value, order);
+}
 
 /// Whether this PE's Signal compares so now. Does not wait.
 ISOTOPE_HD bool test(const Signal* signal, Cmp cmp, std::uint64_t value, Order order = Order::acquire) {
   return detail::compare(load(&signal->value, order), cmp, value);
 }
 
-/// Waits until this PE's Signal compares so. True: met, and with acquire (the default) what the signaller wrote before is visible to
-/// the whole group. `from`, where the caller knows it, is named in the error.
+/// Waits until this PE's Signal compares so. True: met, and with acquire (the default) what the signaller wrote before
+/// is visible to the whole group. `from`, where the caller knows it, is named in the error.
 template <Group G>
 ISOTOPE_HD bool wait_until(G group, const Team& team, const Signal* signal, Cmp cmp, std::uint64_t value,
                            Order order = Order::acquire, int from = kNoPe, CallSite site = CallSite::current()) {
   bool met = false;
   if (group.is_leader() && !team.stopped()) {
     met = test(signal, cmp, value, order) ||
-          detail::wait_slow(team, signal, cmp, value, order, from == kNoPe ? kNoPe : team.world_rank(from), "wait_until", site);
+          detail::wait_slow(team, signal, cmp, value, order, from == kNoPe ? kNoPe : team.world_rank(from),
+                            "wait_until", site);
   }
   return group.broadcast(met);
 }
 
-/// A Signal with its round counter, both on the device: a kernel that is launched (or replayed) again goes on counting, since
-/// the round is no argument. One Epoch serves one group at a time.
+/// A Signal with its round counter, both on the device: a kernel that is launched (or replayed) again goes on counting,
+/// since the round is no argument. One Epoch serves one group at a time.
 class Epoch {
  public:
   Epoch() = default;

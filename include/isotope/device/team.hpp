@@ -4,8 +4,8 @@
 //     float* theirs = team.at(x.data(), (team.rank() + 1) % team.size());
 //   }
 //
-// Trivially copyable, no globals behind it. Made by the host (World::team, World::split_...); valid while that World and, for a split, its
-// OwnedTeam live.
+// Trivially copyable, no globals behind it. Made by the host (World::team, World::split_...); valid while that World
+// and, for a split, its OwnedTeam live.
 #pragma once
 
 #include <cstddef>
@@ -47,11 +47,12 @@ class Team {
     return found >= 0 && found < size_ ? found : kNoPe;
   }
 
-  /// Where member `rank` keeps the symmetric object that this PE has at `p`: p + (rank - me) * stride, one multiply-add for the World and for
-  /// strided teams; one table load more for a team of arbitrary PEs.
+  /// Where member `rank` keeps the symmetric object that this PE has at `p`: p + (rank - me) * stride, one multiply-add
+  /// for the World and for strided teams; one table load more for a team of arbitrary PEs.
   template <class T>
   ISOTOPE_HD T* at(T* p, int rank) const {
-    const std::ptrdiff_t slots = table_ ? table_[rank] - world_rank_ : static_cast<std::ptrdiff_t>(rank - rank_) * pe_stride_;
+    const std::ptrdiff_t slots =
+        table_ ? table_[rank] - world_rank_ : static_cast<std::ptrdiff_t>(rank - rank_) * pe_stride_;
     using Bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
     return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(p) + slots * slot_bytes_);
   }
@@ -69,10 +70,10 @@ class Team {
 
   std::int32_t rank_ = 0;
   std::int32_t size_ = 0;
-  std::int32_t start_ = 0;       // world rank of member 0
-  std::int32_t pe_stride_ = 1;   // world ranks between members; may be negative, never 0
-  std::int32_t world_rank_ = 0;  // of this PE
-  std::int64_t slot_bytes_ = 0;  // between the heaps of neighbouring PEs of the World
+  std::int32_t start_ = 0;               // world rank of member 0
+  std::int32_t pe_stride_ = 1;           // world ranks between members; may be negative, never 0
+  std::int32_t world_rank_ = 0;          // of this PE
+  std::int64_t slot_bytes_ = 0;          // between the heaps of neighbouring PEs of the World
   const std::int32_t* table_ = nullptr;  // world ranks of a team that is not strided
   TeamState* state_ = nullptr;
 };

@@ -15,9 +15,9 @@ namespace isotope {
 
 struct LaunchConfig {
   Dim3 grid = 1;
-  Dim3 block = 1;               // at most kMaxBlockThreads threads
-  std::size_t shared_bytes = 0; // dynamic shared memory of each block, at most kMaxSharedBytes
-  Stream stream = {};           // empty: the World's default stream
+  Dim3 block = 1;                // at most kMaxBlockThreads threads
+  std::size_t shared_bytes = 0;  // dynamic shared memory of each block, at most kMaxSharedBytes
+  Stream stream = {};            // empty: the World's default stream
 };
 
 inline constexpr std::uint64_t kMaxBlockThreads = 1024;
@@ -30,7 +30,8 @@ struct KernelTraits;
 template <class... P>
 struct KernelTraits<void (*)(P...)> {
   using Arguments = std::tuple<std::remove_cv_t<P>...>;
-  static constexpr bool by_value = (std::is_trivially_copyable_v<std::remove_cv_t<P>> && ...) && (!std::is_reference_v<P> && ...);
+  static constexpr bool by_value =
+      (std::is_trivially_copyable_v<std::remove_cv_t<P>> && ...) && (!std::is_reference_v<P> && ...);
 };
 
 /// The function to run on each thread of the launch, arguments bound by value.

@@ -14,9 +14,10 @@
 
 namespace isotope {
 
-/// Runs `pe_main` on n new threads of this process, each a PE: init() inside it joins a job of size n. Returns when all have
-/// returned. If any threw, the others are released (their waits throw), and the exception of the PE that failed first is rethrown. The threads' stacks
-/// and thread-locals are their own; everything else in the process is shared. Several jobs may run at once.
+/// Runs `pe_main` on n new threads of this process, each a PE: init() inside it joins a job of size n. Returns when all
+/// have returned. If any threw, the others are released (their waits throw), and the exception of the PE that failed
+/// first is rethrown. The threads' stacks and thread-locals are their own; everything else in the process is shared.
+/// Several jobs may run at once.
 void run_threads(int n, const std::function<void()>& pe_main);
 
 namespace detail {
@@ -26,10 +27,10 @@ int run_main(int argc, char** argv, int (*pe_main)(int, char**));
 }  // namespace isotope
 
 /// The section tells `isotope run --threads` that this program may be run with PEs as threads.
-#define ISOTOPE_MAIN(argc, argv)                                                                      \
-  static int isotope_pe_main(int argc, char** argv);                                                  \
+#define ISOTOPE_MAIN(argc, argv)                                                                       \
+  static int isotope_pe_main(int argc, char** argv);                                                   \
   __attribute__((section(".isotope.main"), used)) static const char isotope_main_marker[] = "isotope"; \
-  int main(int argument_count, char** arguments) {                                                    \
-    return ::isotope::detail::run_main(argument_count, arguments, &isotope_pe_main);                  \
-  }                                                                                                   \
+  int main(int argument_count, char** arguments) {                                                     \
+    return ::isotope::detail::run_main(argument_count, arguments, &isotope_pe_main);                   \
+  }                                                                                                    \
   static int isotope_pe_main([[maybe_unused]] int argc, [[maybe_unused]] char** argv)

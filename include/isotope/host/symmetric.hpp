@@ -4,8 +4,9 @@
 //   x[0] = 1;                                             // this PE's copy: plain memory
 //   kernel(team, x.span());                               // peers are reached through a Team
 //
-// The destructor never communicates: it only notes that this PE is done. The memory is used again once every PE has let go, at a later
-// alloc or free. World::free(x) gives it back at once, collectively. Not thread-safe; movable, not copyable.
+// The destructor never communicates: it only notes that this PE is done. The memory is used again once every PE has let
+// go, at a later alloc or free. World::free(x) gives it back at once, collectively. Not thread-safe; movable, not
+// copyable.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // OwnedTeam: the host's handle of a team. Its Team value goes to kernels.
 //
 //   OwnedTeam evens = world.split_strided(world.team(), 0, 2, (world.size() + 1) / 2);   // collective over the parent
-//   if (evens) world.launch<k>({}, evens.team(), ...);                                   // empty on PEs that are not members
+//   if (evens) world.launch<k>({}, evens.team(), ...);                                   // empty on PEs that are not
+//   members
 //
 // Destroying it never communicates; the team's slot is used again once every member has destroyed its handle.
 #pragma once
@@ -35,7 +36,8 @@ class OwnedTeam {
   std::shared_ptr<runtime::TeamRecord> record_;
 };
 
-/// Rank in `to` of member `rank` of `from`, or kNoPe when that PE is no member of `to`. Throws Error(out_of_range) for a rank that `from` does not have.
+/// Rank in `to` of member `rank` of `from`, or kNoPe when that PE is no member of `to`. Throws Error(out_of_range) for
+/// a rank that `from` does not have.
 int translate(const Team& from, int rank, const Team& to);
 
 /// The two teams of a 2-D split: the row holds the PEs with this PE's y, the column those with this PE's x.

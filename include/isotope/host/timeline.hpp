@@ -53,7 +53,8 @@ class Timeline {
   std::vector<TimelineSpan> spans_;
 };
 
-/// A self-contained SVG, one lane per PE, a colour per name, tooltips with the times. Throws Error(system) when the file cannot be written.
+/// A self-contained SVG, one lane per PE, a colour per name, tooltips with the times. Throws Error(system) when the
+/// file cannot be written.
 void write_svg(const std::vector<TimelineSpan>& spans, const std::string& path, const std::string& title);
 
 }  // namespace isotope

@@ -5,12 +5,15 @@
 //   world.launch<kernel>({.grid = 1, .block = 256}, world.team(), x.span());
 //   world.synchronize();
 //
-// Collective calls (alloc, free, register_memory, barrier, split_...) are made by all PEs in the same order; each compares what the
-// PEs passed and, on a difference, throws the same Error on every PE and changes nothing. They may run on any thread, one
-// at a time. launch, streams, rank, size, team, status and abort are thread-safe. Several Worlds may live in one process; they share nothing.
+// Collective calls (alloc, free, register_memory, barrier, split_...) are made by all PEs in the same order; each
+// compares what the PEs passed (alloc also from which line, so that two objects of one size cannot be swapped) and, on
+// a difference, throws the same Error on every PE and changes nothing. They may run on any thread, one at a time.
+// launch, streams, rank, size, team, status and abort are thread-safe. Several Worlds may live in one process; they
+// share nothing.
 //
-// Every blocking call ends: with its result, or with an Error that names who is to blame (Code::peer_lost, peer_left, timeout, aborted, ...). The
-// destructor never communicates and never throws. When an exception unwinds it, the other PEs' waits end with that news.
+// Every blocking call ends: with its result, or with an Error that names who is to blame (Code::peer_lost, peer_left,
+// timeout, aborted, ...). The destructor never communicates and never throws. When an exception unwinds it, the other
+// PEs' waits end with that news.
 #pragma once
 
 #include <chrono>
@@ -101,17 +104,20 @@ class World {
     return alloc<T>(n, {.zeroed = true}, site);
   }
   /// Collective. An Epoch at round 0.
-  OwnedEpoch alloc_epoch(CallSite site = CallSite::current()) { return OwnedEpoch(alloc<std::uint64_t>(16, {.zeroed = true}, site)); }
+  OwnedEpoch alloc_epoch(CallSite site = CallSite::current()) {
+    return OwnedEpoch(alloc<std::uint64_t>(16, {.zeroed = true}, site));
+  }
   /// Collective. Gives the memory back now, on every PE. The object is empty afterwards.
   template <class T>
   void free(Symmetric<T>& object, CallSite site = CallSite::current()) {
     release(object.allocation_, site);
     object = Symmetric<T>();
   }
-  /// Collective. Makes memory that the caller owns reachable by all PEs without moving it: its address stays valid, and the
-  /// Symmetric names the same bytes. `data` and its size in bytes are multiples of the page size (4096), the memory is private and anonymous (malloc, new,
-  /// mmap), and nobody writes to it during the call. When this PE's Symmetric is destroyed the memory is ordinary again, with the contents it has then, and the
-  /// caller's to free; what peers still put there is lost. While it is registered, a fork shares it with the child.
+  /// Collective. Makes memory that the caller owns reachable by all PEs without moving it: its address stays valid, and
+  /// the Symmetric names the same bytes. `data` and its size in bytes are multiples of the page size (4096), the memory
+  /// is private and anonymous (malloc, new, mmap), and nobody writes to it during the call. When this PE's Symmetric is
+  /// destroyed the memory is ordinary again, with the contents it has then, and the caller's to free; what peers still
+  /// put there is lost. While it is registered, a fork shares it with the child.
   template <class T>
   Symmetric<T> register_memory(Span<T> data, CallSite site = CallSite::current()) {
     static_assert(std::is_trivially_copyable_v<T>, "symmetric objects hold plain data: peers copy their bytes");
@@ -124,7 +130,8 @@ class World {
   Team team() const;
   /// The PEs of this host.
   Team node_team() const;
-  /// Collective over `parent`: members start, start + stride, ... of it, `count` of them. A PE that is no member gets an empty handle.
+  /// Collective over `parent`: members start, start + stride, ... of it, `count` of them. A PE that is no member gets
+  /// an empty handle.
   OwnedTeam split_strided(const Team& parent, int start, int stride, int count, CallSite site = CallSite::current());
   /// Collective over `parent`: member i is parent rank members[i]. Each at most once.
   OwnedTeam split_list(const Team& parent, const std::vector<int>& members, CallSite site = CallSite::current());
@@ -150,9 +157,11 @@ class World {
   void barrier(const Team& team, CallSite site = CallSite::current());
 
   // ---- the end ------------------------------------------------------------------------------------------------------
-  /// Ends the job: every PE's waits and collective calls throw Error(aborted) with this message. First call wins. Any thread.
+  /// Ends the job: every PE's waits and collective calls throw Error(aborted) with this message. First call wins. Any
+  /// thread.
   void abort(const std::string& message);
-  /// Ends every process of the job with this exit code, 0 included. The only call of the library that exits. Any thread.
+  /// Ends every process of the job with this exit code, 0 included. The only call of the library that exits. Any
+  /// thread.
   [[noreturn]] void global_exit(int exit_code);
   /// What the next synchronize would throw, without throwing. Any thread.
   Status status() const;
@@ -173,14 +182,14 @@ class World {
   int exceptions_at_start_ = 0;
 };
 
-/// Joins the job that the environment describes: `isotope run`, run_threads, torchrun, mpirun, srun, ISOTOPE_ROOT, or one PE alone. Collective over the
-/// job. Throws Error: bootstrap_failed or timeout (names the PEs that never came), refused, invalid_argument (a contradicting environment or a bad
-/// ISOTOPE_* value), system.
+/// Joins the job that the environment describes: `isotope run`, run_threads, torchrun, mpirun, srun, ISOTOPE_ROOT, or
+/// one PE alone. Collective over the job. Throws Error: bootstrap_failed or timeout (names the PEs that never came),
+/// refused, invalid_argument (a contradicting environment or a bad ISOTOPE_* value), system.
 World init(const InitOptions& options = {});
 /// Joins as PE `rank` of `size`; all of them hold the same id (unique_id.hpp).
 World init(int rank, int size, const UniqueId& id, const InitOptions& options = {});
-/// Joins through the caller's own all-gather: every PE passes `bytes` bytes at `mine`; `all` receives size * bytes in rank order. Called a few
-/// times during init(), never afterwards. For MPI communicators and PyTorch process groups.
+/// Joins through the caller's own all-gather: every PE passes `bytes` bytes at `mine`; `all` receives size * bytes in
+/// rank order. Called a few times during init(), never afterwards. For MPI communicators and PyTorch process groups.
 World init(int rank, int size, std::function<void(const void* mine, void* all, std::size_t bytes)> allgather,
            const InitOptions& options = {});
 

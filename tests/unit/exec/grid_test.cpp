@@ -36,7 +36,13 @@ TEST(Grid, ThreadsThatNeverWaitNeedNoFiber) {
   constexpr std::size_t kStack = 40 * 4096;
   std::uint64_t sum = 0;
   run(100, 128, [&] { sum += this_block().rank() * 128 + this_block().thread_rank(); }, 0, {.stack_bytes = kStack});
-  run(3, 1, [&] { this_block().sync(); this_warp().sync(); this_block().broadcast(1); }, 0, {.stack_bytes = kStack});
+  run(3, 1,
+      [&] {
+        this_block().sync();
+        this_warp().sync();
+        this_block().broadcast(1);
+      },
+      0, {.stack_bytes = kStack});
   EXPECT_EQ(sum, 12799ull * 12800 / 2);
   EXPECT_EQ(fibers_mapped(kStack), 0u);
 }
@@ -44,7 +50,11 @@ TEST(Grid, ThreadsThatNeverWaitNeedNoFiber) {
 TEST(Grid, ABlockEndsBeforeTheNextNeedsFibers) {
   constexpr std::size_t kStack = 41 * 4096;
   for (int i = 0; i < (kTsan ? 2 : 20); ++i) {
-    run(200, 64, [&] { for (int k = 0; k < 10; ++k) this_block().sync(); }, 0, {.stack_bytes = kStack});
+    run(200, 64,
+        [&] {
+          for (int k = 0; k < 10; ++k) this_block().sync();
+        },
+        0, {.stack_bytes = kStack});
   }
   EXPECT_LE(fibers_mapped(kStack), 256u);
   EXPECT_EQ(exec::FiberPool::of(kStack).idle(), fibers_mapped(kStack));
@@ -70,7 +80,8 @@ TEST(Grid, BlocksAreResidentTogether) {
 }
 
 TEST(Grid, ThreadsThatSyncInALoopStarveNobody) {
-  // Block 0 looks at the flag between syncs, without relax(). Another block sets it, after it polled for one that starts still later.
+  // Block 0 looks at the flag between syncs, without relax(). Another block sets it, after it polled for one that
+  // starts still later.
   bool flag = false, half = false;
   run(20, 16, [&] {
     const Block b = this_block();
@@ -151,7 +162,8 @@ TEST(Grid, ADivergentBarrierIsReportedAndDrained) {
     });
   });
   EXPECT_EQ(e.code(), Code::kernel_failed);
-  for (const char* part : {"divergent", "block 1", "threads 0-39, 41-63 in a block sync", "thread 40 in a warp sync with mask 0xffffffff"}) {
+  for (const char* part : {"divergent", "block 1", "threads 0-39, 41-63 in a block sync",
+                           "thread 40 in a warp sync with mask 0xffffffff"}) {
     EXPECT_TRUE(contains(e.what(), part)) << e.what();
   }
   EXPECT_FALSE(contains(e.what(), "block 0")) << e.what();
@@ -160,9 +172,8 @@ TEST(Grid, ADivergentBarrierIsReportedAndDrained) {
 }
 
 TEST(Grid, AWarpBarrierNobodyElseComesToIsReported) {
-  const Error e = error_of([] {
-    run(1, 32, [] { this_warp().sync(this_warp().thread_rank() == 3 ? 0xfu : 0xffffffffu); });
-  });
+  const Error e =
+      error_of([] { run(1, 32, [] { this_warp().sync(this_warp().thread_rank() == 3 ? 0xfu : 0xffffffffu); }); });
   EXPECT_TRUE(contains(e.what(), "thread 3 in a warp sync with mask 0x0000000f")) << e.what();
 }
 
@@ -207,7 +218,12 @@ TEST(Grid, StacksNobodyNeedsGoBack) {
 TEST(Grid, AStackSizeTheSystemCannotMapFailsTheLaunchOnly) {
   int ran = 0;
   const Error e = error_of([&] {
-    run(1, 4, [&] { ++ran; this_block().sync(); }, 0, {.stack_bytes = std::size_t{1} << 60});
+    run(1, 4,
+        [&] {
+          ++ran;
+          this_block().sync();
+        },
+        0, {.stack_bytes = std::size_t{1} << 60});
   });
   EXPECT_EQ(e.code(), Code::kernel_failed);
   EXPECT_TRUE(contains(e.what(), "ISOTOPE_STACK_BYTES")) << e.what();
@@ -243,9 +259,7 @@ double cpu_share(const std::function<void(const std::atomic<bool>&)>& wait) {
 }
 
 TEST(Relax, ALongWaitBurnsLittle) {
-  const auto poll = [](const std::atomic<bool>& flag) {
-    relax_until([&] { return flag.load(); });
-  };
+  const auto poll = [](const std::atomic<bool>& flag) { relax_until([&] { return flag.load(); }); };
   EXPECT_LT(cpu_share(poll), 0.25) << "on the host";
   EXPECT_LT(cpu_share([&](const auto& flag) { run(1, 1, [&] { poll(flag); }); }), 0.25) << "one thread";
   EXPECT_LT(cpu_share([&](const auto& flag) { run(4, 8, [&] { poll(flag); }); }), 0.25) << "32 threads that poll";
@@ -260,7 +274,8 @@ TEST(Relax, ALongWaitBurnsLittle) {
 }
 
 TEST(Relax, ThreadsOfTwoLaunchesHandOverQuickly) {
-  // Two operating-system threads, each with a launch, pass a token. A wait that slept at once would take a second or more.
+  // Two operating-system threads, each with a launch, pass a token. A wait that slept at once would take a second or
+  // more.
   std::atomic<std::uint32_t> token{0};
   constexpr std::uint32_t kRounds = kTsan ? 200 : 2000;
   const auto side = [&](std::uint32_t mine) {

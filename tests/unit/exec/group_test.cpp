@@ -38,8 +38,8 @@ TEST_P(GroupShapes, EveryThreadIsItself) {
   for (int count : seen) ASSERT_EQ(count, 2);
 }
 
-// Each thread passes its value on to the next one, round after round. A sync that lets one thread through too early, or a
-// second one too late, breaks the chain.
+// Each thread passes its value on to the next one, round after round. A sync that lets one thread through too early, or
+// a second one too late, breaks the chain.
 TEST_P(GroupShapes, SyncOrdersReadsAfterWrites) {
   const auto [grid, block] = GetParam();
   const std::uint64_t threads = block.count();
@@ -85,8 +85,9 @@ std::string shape_name(const ::testing::TestParamInfo<Shape>& shape) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GroupShapes,
-                         ::testing::Values(Shape{1, 1}, Shape{7, 1}, Shape{1, 32}, Shape{3, 48}, Shape{1, 128}, Shape{4, 128},
-                                           Shape{1, 1024}, Shape{2, 1024}, Shape{{2, 3, 2}, {4, 3, 5}}, Shape{{1, 2, 3}, {8, 8, 2}}),
+                         ::testing::Values(Shape{1, 1}, Shape{7, 1}, Shape{1, 32}, Shape{3, 48}, Shape{1, 128},
+                                           Shape{4, 128}, Shape{1, 1024}, Shape{2, 1024}, Shape{{2, 3, 2}, {4, 3, 5}},
+                                           Shape{{1, 2, 3}, {8, 8, 2}}),
                          shape_name);
 
 TEST(Group, ThreadsThatReturnedCountAsArrived) {
@@ -130,7 +131,8 @@ TEST(Group, BroadcastCarriesSmallTypes) {
   int right = 0;
   run(1, 33, [&] {
     const auto rank = this_block().thread_rank();
-    const Pair pair = this_block().broadcast(Pair{rank == 0 ? 1.5f : 0.f, static_cast<std::int16_t>(rank == 0 ? -3 : 9)});
+    const Pair pair =
+        this_block().broadcast(Pair{rank == 0 ? 1.5f : 0.f, static_cast<std::int16_t>(rank == 0 ? -3 : 9)});
     const bool flag = this_block().broadcast(rank == 0);
     if (pair.a == 1.5f && pair.b == -3 && flag) ++right;
   });

@@ -53,7 +53,8 @@ TEST(Shared, SeveralVariablesDoNotOverlap) {
       for (double& d : doubles) d = 5;
     }
     b.sync();
-    wrong += total != 1 || other_total() != 2 || wide.bytes[0] != 3 || wide.bytes[191] != 3 || three[0] != 4 || three[2] != 4;
+    wrong += total != 1 || other_total() != 2 || wide.bytes[0] != 3 || wide.bytes[191] != 3 || three[0] != 4 ||
+             three[2] != 4;
     for (double d : doubles) wrong += d != 5;
   });
   EXPECT_EQ(wrong, 0);
@@ -70,7 +71,8 @@ TEST(Shared, DynamicMemoryHasTheAskedSize) {
         wrong += cells.size() != 1000;
         wrong += reinterpret_cast<std::uintptr_t>(cells.data()) % 16 != 0;
         fixed[b.thread_rank()] = -1;
-        for (std::size_t i = b.thread_rank(); i < cells.size(); i += b.size()) cells[i] = static_cast<std::uint32_t>(i) + b.rank();
+        for (std::size_t i = b.thread_rank(); i < cells.size(); i += b.size())
+          cells[i] = static_cast<std::uint32_t>(i) + b.rank();
         b.sync();
         for (std::size_t i = 0; i < cells.size(); ++i) wrong += cells[i] != i + b.rank();
         wrong += fixed[(b.thread_rank() + 1) % 48] != -1;

@@ -39,8 +39,7 @@ TEST(Stack, SizesAreRoundedUp) {
 TEST(Stack, WholeStackCanBeUsed) {
   constexpr std::size_t kStack = 50 * 4096;
   int ran = 0;
-  run(
-      1, 80,
+  run(1, 80,
       [&] {
         this_block().sync();
         const exec::Stack& stack = exec::current_fiber()->stack;
@@ -79,10 +78,18 @@ void overflow(std::size_t stack_bytes, std::uint32_t culprit, bool waits_after) 
         0, limits);
   });
   EXPECT_EQ(e.code(), Code::kernel_failed);
-  for (const char* part : {"overflowed its stack", "ISOTOPE_STACK_BYTES", "block 1"}) EXPECT_TRUE(contains(e.what(), part)) << e.what();
+  for (const char* part : {"overflowed its stack", "ISOTOPE_STACK_BYTES", "block 1"})
+    EXPECT_TRUE(contains(e.what(), part)) << e.what();
   EXPECT_TRUE(contains(e.what(), "thread " + std::to_string(culprit))) << e.what();
   EXPECT_GE(ended, 127);  // the thread below may be lost, nobody else
-  for (int i = 0; i < 3; ++i) run(4, 64, [&] { this_block().sync(); this_warp().sync(); }, 0, limits);
+  for (int i = 0; i < 3; ++i)
+    run(
+        4, 64,
+        [&] {
+          this_block().sync();
+          this_warp().sync();
+        },
+        0, limits);
 }
 
 TEST(Stack, AnOverflowWithoutGuardIsReportedAtTheEnd) {

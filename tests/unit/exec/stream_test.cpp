@@ -131,7 +131,10 @@ TEST(Stream, WaitingForAnEventRunsTheWorkBeforeIt) {
 TEST(Stream, AnEventFinishesWhenWhatCameBeforeHas) {
   const Queue q = make_queue();
   std::atomic<int> go{0}, seen{0};
-  q->launch({1, 1, 0}, [&] { wait_for(go, 1); ++seen; });
+  q->launch({1, 1, 0}, [&] {
+    wait_for(go, 1);
+    ++seen;
+  });
   const auto event = q->record();
   q->launch({1, 1, 0}, [&] { wait_for(go, 2); });
   EXPECT_FALSE(event->finished);
@@ -220,7 +223,10 @@ TEST(Stream, SynchronizeWhereItWouldWaitForItselfIsRefused) {
   q->synchronize();
   EXPECT_EQ(refused, 4);
   // Another stream is fine.
-  q->call([&] { other->call([&] { ++refused; }); other->synchronize(); });
+  q->call([&] {
+    other->call([&] { ++refused; });
+    other->synchronize();
+  });
   q->synchronize();
   EXPECT_EQ(refused, 5);
 }
@@ -245,7 +251,7 @@ TEST(Stream, ACallbackMayEnqueueMore) {
 TEST(Stream, ManyThreadsUseOneStream) {
   const Queue q = make_queue();
   constexpr int kThreads = 4, kEach = 400;
-  std::vector<int> last(kThreads, -1);   // touched by work only, which never overlaps
+  std::vector<int> last(kThreads, -1);  // touched by work only, which never overlaps
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -263,7 +269,7 @@ TEST(Stream, ManyThreadsUseOneStream) {
         }
         if (i % (17 + t) == 0) {
           q->synchronize();
-          const auto mine = q->record();   // everything of mine up to here is done
+          const auto mine = q->record();  // everything of mine up to here is done
           exec::wait_for_event(*mine);
         }
       }
@@ -315,7 +321,10 @@ TEST(Stream, DestructionWaitsForWorkInProgressAndDropsTheRest) {
 TEST(Stream, ClosedQueuesRefuseEverything) {
   const Queue q = make_queue(), other = make_queue();
   std::atomic<int> started{0}, go{0}, late{0};
-  q->launch({1, 1, 0}, [&] { started = 1; wait_for(go, 1); });
+  q->launch({1, 1, 0}, [&] {
+    started = 1;
+    wait_for(go, 1);
+  });
   q->call([&] { ++late; });
   const auto event = q->record();
   ASSERT_TRUE(eventually([&] { return started == 1; }));
@@ -335,8 +344,9 @@ TEST(Stream, ClosedQueuesRefuseEverything) {
   closer.join();
   waiter.join();
   other->synchronize();
-  for (const auto& call : std::vector<std::function<void()>>{[&] { q->launch({1, 1, 0}, [] {}); }, [&] { q->call([] {}); },
-                                                             [&] { q->record(); }, [&] { q->wait(event); }, [&] { q->synchronize(); }}) {
+  for (const auto& call :
+       std::vector<std::function<void()>>{[&] { q->launch({1, 1, 0}, [] {}); }, [&] { q->call([] {}); },
+                                          [&] { q->record(); }, [&] { q->wait(event); }, [&] { q->synchronize(); }}) {
     EXPECT_EQ(error_of(call).code(), Code::not_initialized);
   }
   EXPECT_TRUE(q->idle());
@@ -348,7 +358,10 @@ TEST(Stream, ClosingEndsAWaitForAForeignEvent) {
   const Queue a = make_queue();
   Queue b = make_queue();
   std::atomic<int> started{0}, go{0};
-  a->launch({1, 1, 0}, [&] { started = 1; wait_for(go, 1); });
+  a->launch({1, 1, 0}, [&] {
+    started = 1;
+    wait_for(go, 1);
+  });
   ASSERT_TRUE(eventually([&] { return started == 1; }));
   b->wait(a->record());
   b.reset();  // would hang if the wait did not notice

@@ -21,7 +21,9 @@ TEST(Warp, ShufflesMatchTheOracle) {
       const Warp w = this_warp();
       const std::uint32_t lane = w.thread_rank(), first = w.rank() * 32, block = this_block().rank();
       for (std::uint32_t round = 0; round < (kTsan ? 2 : 8); ++round) {
-        const auto oracle = [&](std::uint32_t source) { return value_of(block, first + (source < w.size() ? source : lane), round); };
+        const auto oracle = [&](std::uint32_t source) {
+          return value_of(block, first + (source < w.size() ? source : lane), round);
+        };
         const std::uint64_t mine = value_of(block, first + lane, round);
         const std::uint32_t step = 1u << (round % 5);
         wrong += w.shuffle(mine, round * 5 % 32) != oracle(round * 5 % 32);
@@ -55,8 +57,8 @@ TEST(Warp, VotesMatchTheOracle) {
   }
 }
 
-// Lanes split into groups by a random colour; each group meets with its own mask, all at the same time, and a lane goes ahead to its next
-// meeting before the others have woken from the last.
+// Lanes split into groups by a random colour; each group meets with its own mask, all at the same time, and a lane goes
+// ahead to its next meeting before the others have woken from the last.
 TEST(Warp, PartialMasksMeetAtTheSameTime) {
   for (std::uint32_t threads : {32u, 48u, 128u}) {
     constexpr std::uint32_t kRounds = 40;

@@ -1,4 +1,5 @@
-// Atomic accesses and fences on the CPU. Every scope is the whole machine here, so scopes cost nothing and change nothing.
+// Atomic accesses and fences on the CPU. Every scope is the whole machine here, so scopes cost nothing and change
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +12,31 @@ namespace isotope::cpu {
 template <class T>
 concept AtomicWord = std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 
-
 template <AtomicWord T>
 inline T load(const T* p, Order order) {
   // A switch over literals: the builtins want constants, and fold it away when inlined.
   switch (order) {
-    case Order::relaxed: return __atomic_load_n(p, __ATOMIC_RELAXED);
-    case Order::seq_cst: return __atomic_load_n(p, __ATOMIC_SEQ_CST);
-    default: return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+    case Order::relaxed:
+      return __atomic_load_n(p, __ATOMIC_RELAXED);
+    case Order::seq_cst:
+      return __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    default:
+      return __atomic_load_n(p, __ATOMIC_ACQUIRE);
   }
 }
 
 template <AtomicWord T>
 inline void store(T* p, T value, Order order) {
   switch (order) {
-    case Order::relaxed: __atomic_store_n(p, value, __ATOMIC_RELAXED); break;
-    case Order::seq_cst: __atomic_store_n(p, value, __ATOMIC_SEQ_CST); break;
-    default: __atomic_store_n(p, value, __ATOMIC_RELEASE); break;
+    case Order::relaxed:
+      __atomic_store_n(p, value, __ATOMIC_RELAXED);
+      break;
+    case Order::seq_cst:
+      __atomic_store_n(p, value, __ATOMIC_SEQ_CST);
+      break;
+    default:
+      __atomic_store_n(p, value, __ATOMIC_RELEASE);
+      break;
   }
 }
 
@@ -35,11 +44,16 @@ inline void store(T* p, T value, Order order) {
 template <AtomicWord T>
 inline T fetch_add(T* p, T value, Order order) {
   switch (order) {
-    case Order::relaxed: return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
-    case Order::acquire: return __atomic_fetch_add(p, value, __ATOMIC_ACQUIRE);
-    case Order::release: return __atomic_fetch_add(p, value, __ATOMIC_RELEASE);
-    case Order::acq_rel: return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
-    case Order::seq_cst: break;
+    case Order::relaxed:
+      return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
+    case Order::acquire:
+      return __atomic_fetch_add(p, value, __ATOMIC_ACQUIRE);
+    case Order::release:
+      return __atomic_fetch_add(p, value, __ATOMIC_RELEASE);
+    case Order::acq_rel:
+      return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
+    case Order::seq_cst:
+      break;
   }
   return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);
 }

@@ -1,8 +1,8 @@
 // Identity and local synchronisation of a kernel thread on the CPU. Implemented by src/exec, used by device/group.hpp;
 // user code sees groups instead.
 //
-// A kernel thread is a fiber that stays on one operating-system thread from start to end of its launch. Code that runs outside
-// any kernel sees itself as the only thread of a block of one, so host code may call device functions too.
+// A kernel thread is a fiber that stays on one operating-system thread from start to end of its launch. Code that runs
+// outside any kernel sees itself as the only thread of a block of one, so host code may call device functions too.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ struct ThreadState {
   Dim3 block_index{0, 0, 0};
   Dim3 block_dim{1, 1, 1};
   Dim3 grid_dim{1, 1, 1};
-  std::uint32_t thread_rank = 0;   // in the block, x fastest
-  std::uint32_t block_rank = 0;    // in the grid, x fastest
+  std::uint32_t thread_rank = 0;  // in the block, x fastest
+  std::uint32_t block_rank = 0;   // in the grid, x fastest
   std::uint32_t block_threads = 1;
-  BlockState* block = nullptr;     // null outside kernels
+  BlockState* block = nullptr;  // null outside kernels
 };
 
 /// The running kernel thread; never null. Not cached across a call that may switch fibers: read it again.
@@ -34,8 +34,8 @@ ThreadState& this_thread_state() noexcept;
 void block_sync() noexcept;
 /// Waits for every lane in `mask` (which must hold the caller's) that has not returned.
 void warp_sync(std::uint32_t mask) noexcept;
-/// All lanes of `mask` call it with the same mask: publishes `value` and returns the value of lane `source` (the caller's own if
-/// `source` is not in the mask or has returned).
+/// All lanes of `mask` call it with the same mask: publishes `value` and returns the value of lane `source` (the
+/// caller's own if `source` is not in the mask or has returned).
 std::uint64_t warp_exchange(std::uint32_t mask, std::uint64_t value, std::uint32_t source) noexcept;
 /// Lanes of `mask` whose `predicate` is true.
 std::uint32_t warp_ballot(std::uint32_t mask, bool predicate) noexcept;
@@ -44,14 +44,15 @@ std::uint32_t warp_active_mask() noexcept;
 /// All threads of the block call it; returns what thread 0 passed. One block_sync.
 std::uint64_t block_broadcast(std::uint64_t value) noexcept;
 
-/// Storage of one shared variable of the running block: the same address for every thread of it that passes the same key, fresh
-/// (unspecified bytes; poisoned in the checked build) for each block of each launch.
+/// Storage of one shared variable of the running block: the same address for every thread of it that passes the same
+/// key, fresh (unspecified bytes; poisoned in the checked build) for each block of each launch.
 void* block_shared(const void* key, std::size_t bytes, std::size_t alignment);
 /// Dynamic shared memory of the running block.
 void* dynamic_shared(std::size_t* bytes) noexcept;
 
-/// Called by a wait that is not met yet, with its count of failed polls so far. Spins, then lets other kernel threads of this
-/// operating-system thread run, then yields the CPU, and after some milliseconds sleeps for short times: PEs may outnumber cores.
+/// Called by a wait that is not met yet, with its count of failed polls so far. Spins, then lets other kernel threads
+/// of this operating-system thread run, then yields the CPU, and after some milliseconds sleeps for short times: PEs
+/// may outnumber cores.
 void relax(std::uint32_t failed_polls) noexcept;
 
 }  // namespace isotope::cpu
