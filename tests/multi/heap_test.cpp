@@ -195,7 +195,8 @@ TEST_P(HeapTest, DestroyedObjectsAreRecycledWhenAllHaveLetGo) {
 // Random cycles of allocation, explicit free and destruction: nothing overlaps, nothing leaks, nothing crumbles.
 TEST_P(HeapTest, RandomCyclesNeitherLeakNorFragment) {
   run([](World& world) {
-    const int cycles = 100'000 / (world.size() * world.size() * 4);
+    // All of them where every PE has a core; fewer where PEs take turns.
+    const int cycles = world.size() <= 2 ? 100'000 : 6'000 / world.size();
     std::mt19937 random(42);  // the same on every PE
     struct Held {
       Symmetric<std::uint32_t> object;
