@@ -56,7 +56,11 @@ void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
     while (theirs.arrived.load(std::memory_order_acquire) < round) {
       cpu::relax(++polls);
       if (polls < 1024 && polls % 64 != 0) continue;
-      if (auto notice = segment_->aborted()) throw error_from(*notice, world_rank());
+      if (auto notice = segment_->aborted()) {
+        // A member that had come, went on and then ended the job has not undone this round.
+        if (all_arrived(round)) return;
+        throw error_from(*notice, world_rank());
+      }
       const int peer = team_.world_rank(member);
       const auto state = static_cast<PeState>(segment_->pe(peer).state.load(std::memory_order_acquire));
       // Looked at again after its state: what it posted before it left counts.
@@ -75,6 +79,13 @@ void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
       }
     }
   }
+}
+
+bool Exchange::all_arrived(std::uint64_t round) const {
+  for (int member = 0; member < team_.size(); ++member) {
+    if (team_.at(cell_, member)->arrived.load(std::memory_order_acquire) < round) return false;
+  }
+  return true;
 }
 
 std::string Exchange::missing_members(std::uint64_t round, int* first) const {

@@ -47,6 +47,7 @@ class Exchange {
   void post(std::uint64_t round, const char* call, std::span<const std::byte> mine);
   void await_all(std::uint64_t round, const char* call, CallSite site);
   void check_calls(std::uint64_t round, const char* call, std::size_t bytes, CallSite site);
+  bool all_arrived(std::uint64_t round) const;
   std::string missing_members(std::uint64_t round, int* first) const;
   int world_rank() const { return team_.world_rank(team_.rank()); }
 

@@ -27,7 +27,7 @@ class Allocation : public ::testing::TestWithParam<testing::FaultShape> {
       auto before = world.alloc<int>(500);
       before[0] = 4711;
       const HeapUse use_before = world.heap_use();
-      seat.words[0] = testing::now_ns();
+      seat.begin();
       seat.attempt([&] { wrong(world); });
       const HeapUse use_after = world.heap_use();
       EXPECT_EQ(use_after.used, use_before.used);
@@ -48,7 +48,7 @@ class Allocation : public ::testing::TestWithParam<testing::FaultShape> {
       EXPECT_EQ(seat.code, code) << seat.message;
       EXPECT_EQ(seat.error_pe, pe) << seat.message;
       EXPECT_EQ(seat.peer, job.seat(0).peer) << "PEs blame different PEs: " << seat.message;
-      EXPECT_TRUE(job.ended_between(pe, seat.words[0], {}, kReleaseBound));
+      EXPECT_TRUE(job.took_between(pe, {}, kReleaseBound));
       for (std::uint64_t number : numbers)
         EXPECT_TRUE(has_number(seat.message, number)) << number << " is not in: " << seat.message;
     }
@@ -124,7 +124,7 @@ TEST_P(Allocation, WhileOthersFree) {
   FaultJob job(GetParam());
   job.run([&](World& world, Seat& seat) {
     auto object = world.alloc<int>(100);
-    seat.words[0] = testing::now_ns();
+    seat.begin();
     seat.attempt([&] {
       if (world.rank() == 0) {
         (void)world.alloc<int>(100);
@@ -139,7 +139,7 @@ TEST_P(Allocation, WhileOthersFree) {
   for (int pe = 0; pe < job.pes(); ++pe) {
     ASSERT_TRUE(job.seat(pe).threw) << "PE " << pe;
     EXPECT_EQ(job.seat(pe).code, Code::mismatch) << job.seat(pe).message;
-    EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], {}, kReleaseBound));
+    EXPECT_TRUE(job.took_between(pe, {}, kReleaseBound));
   }
 }
 
@@ -148,12 +148,12 @@ TEST_P(Allocation, AfterTheOthersLeft) {
   FaultJob job(GetParam());
   job.run([&](World& world, Seat& seat) {
     world.barrier();
-    seat.words[0] = testing::now_ns();
+    seat.begin();
     if (world.rank() == 0) (void)world.alloc<char>(30011);
   });
   ASSERT_TRUE(job.seat(0).threw);
   EXPECT_EQ(job.seat(0).code, Code::peer_left) << job.seat(0).message;
-  EXPECT_TRUE(job.ended_between(0, job.seat(0).words[0], {}, kReleaseBound));
+  EXPECT_TRUE(job.took_between(0, {}, kReleaseBound));
 }
 
 constexpr std::uint64_t kMiB = 1u << 20;

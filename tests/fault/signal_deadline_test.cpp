@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "support/fault_job.hpp"
@@ -20,7 +22,18 @@ constexpr std::chrono::nanoseconds kDeadline = 500ms;
 constexpr std::chrono::nanoseconds kEarliest = 450ms, kLatest = 600ms;
 constexpr std::uint64_t kExpected = 471108, kFound = 230815;
 
-class SignalDeadline : public ::testing::TestWithParam<testing::FaultShape> {};
+class SignalDeadline : public ::testing::TestWithParam<testing::FaultShape> {
+ protected:
+  std::unique_ptr<FaultJob> run_on_time(const std::function<void(FaultJob&, World&, Seat&)>& body) {
+    return testing::until_on_time(
+        [&] {
+          auto job = std::make_unique<FaultJob>(GetParam(), InitOptions{.wait_deadline = kDeadline});
+          job->run([&](World& world, Seat& seat) { body(*job, world, seat); });
+          return job;
+        },
+        [](const FaultJob& job) { return job.on_time(kLatest); });
+  }
+};
 INSTANTIATE_TEST_SUITE_P(All, SignalDeadline, ::testing::ValuesIn(testing::unwatched_shapes()),
                          testing::fault_shape_name);
 
@@ -69,37 +82,36 @@ void expect_report(const Seat& seat, int pe, int from) {
 }
 
 TEST_P(SignalDeadline, EndsTheWaitAndTellsAll) {
-  FaultJob job(GetParam(), {.wait_deadline = kDeadline});
-  job.run([&](World& world, Seat& seat) {
+  const auto ran = run_on_time([](FaultJob& job, World& world, Seat& seat) {
     auto flags = world.alloc_zeroed<Signal>(9);
     flags[5].value = kFound;
     world.barrier();
     const int from = (world.rank() + 1) % world.size();
-    seat.words[0] = testing::now_ns();
+    seat.begin();
     world.launch<wait_from>({.block = 4}, world.team(), &flags[5], from);
     seat.attempt([&] { world.synchronize(); });
     job.meet(0);
     EXPECT_EQ(world.status().code, Code::ok) << "it was reported: " << world.status().message;
     expect_ring_works(world);
   });
+  FaultJob& job = *ran;
   for (int pe = 0; pe < job.pes(); ++pe) {
     expect_report(job.seat(pe), pe, (pe + 1) % job.pes());
     // Which object: its size, and where in it the signal lies.
     const std::string message = job.seat(pe).message;
     EXPECT_NE(message.find("symmetric object"), std::string::npos) << message;
     EXPECT_TRUE(has_number(message, 9 * sizeof(Signal)) && has_number(message, 5 * sizeof(Signal))) << message;
-    EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], kEarliest, kLatest));
+    EXPECT_TRUE(job.took_between(pe, kEarliest, kLatest));
   }
 }
 
 // One PE's wait fails; the others have nothing to do with it, and never hear of it.
 TEST_P(SignalDeadline, OfOnePeShowsInItsStatusAlone) {
-  FaultJob job(GetParam(), {.wait_deadline = kDeadline});
-  job.run([&](World& world, Seat& seat) {
+  const auto ran = run_on_time([](FaultJob& job, World& world, Seat& seat) {
     auto flag = world.alloc_zeroed<Signal>(1);
     flag[0].value = kFound;
     world.barrier();
-    seat.words[0] = testing::now_ns();
+    seat.begin();
     if (world.rank() == 0) {
       world.launch<wait_from>({}, world.team(), flag.data(), kNoPe);
       Status status;
@@ -115,8 +127,9 @@ TEST_P(SignalDeadline, OfOnePeShowsInItsStatusAlone) {
     EXPECT_NO_THROW(world.synchronize()) << "a failure is thrown once";
     expect_ring_works(world);
   });
+  FaultJob& job = *ran;
   expect_report(job.seat(0), 0, kNoPe);
-  EXPECT_TRUE(job.ended_between(0, job.seat(0).words[0], kEarliest, kLatest));
+  EXPECT_TRUE(job.took_between(0, kEarliest, kLatest));
   for (int pe = 1; pe < job.pes(); ++pe) EXPECT_TRUE(job.returned(pe));
 }
 
@@ -133,8 +146,7 @@ ISOTOPE_KERNEL void careless(Team team, Signal* flag, Span<int> canary, Span<con
 }
 
 TEST_P(SignalDeadline, LetsNothingOutAfterwards) {
-  FaultJob job(GetParam(), {.wait_deadline = kDeadline});
-  job.run([&](World& world, Seat& seat) {
+  const auto ran = run_on_time([](FaultJob& job, World& world, Seat& seat) {
     auto flag = world.alloc_zeroed<Signal>(1);
     auto gone_on = world.alloc_zeroed<Signal>(1);
     auto canary = world.alloc_zeroed<int>(512);
@@ -142,7 +154,7 @@ TEST_P(SignalDeadline, LetsNothingOutAfterwards) {
     for (int& x : garbage) x = -1;
     const int to = (world.rank() + 1) % world.size();
     world.barrier();
-    seat.words[0] = testing::now_ns();
+    seat.begin();
     world.launch<careless>({.block = 16}, world.team(), flag.data(), canary.span(), garbage.span(), gone_on.data(), to);
     seat.attempt([&] { world.synchronize(); });
     job.meet(0);
@@ -158,10 +170,11 @@ TEST_P(SignalDeadline, LetsNothingOutAfterwards) {
     EXPECT_EQ(canary[511], -1);
     world.barrier();
   });
+  FaultJob& job = *ran;
   for (int pe = 0; pe < job.pes(); ++pe) {
     ASSERT_TRUE(job.seat(pe).threw);
     EXPECT_EQ(job.seat(pe).code, Code::timeout) << job.seat(pe).message;
-    EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], kEarliest, kLatest));
+    EXPECT_TRUE(job.took_between(pe, kEarliest, kLatest));
   }
 }
 
@@ -217,7 +230,7 @@ TEST_P(SignalDeadline, LetsNothingOutAfterAnAbort) {
     world.launch<careless>({.block = 16}, world.team(), flag.data(), canary.span(), garbage.span(), gone_on.data(),
                            (world.rank() + 1) % world.size());
     job.meet(0);
-    seat.words[0] = testing::now_ns();
+    seat.begin();
     if (world.rank() == 0) world.abort("enough");
     seat.attempt([&] { world.synchronize(); });
     job.meet(1);
@@ -227,7 +240,7 @@ TEST_P(SignalDeadline, LetsNothingOutAfterAnAbort) {
   });
   for (int pe = 0; pe < job.pes(); ++pe) {
     EXPECT_TRUE(job.threw(pe, Code::aborted, 0));
-    EXPECT_TRUE(job.ended_between(pe, job.seat(pe).words[0], {}, testing::kReleaseBound));
+    EXPECT_TRUE(job.took_between(pe, {}, testing::kReleaseBound));
   }
 }
 

@@ -36,6 +36,15 @@ namespace isotope::testing {
   return ::testing::AssertionSuccess();
 }
 
+bool FaultJob::on_time(nanoseconds at_most) const {
+  for (int rank = 0; rank < shape_.pes; ++rank) {
+    const Seat& seat = seats_[rank];
+    if (seat.began_ns != 0 && seat.ended_ns > seat.began_ns + static_cast<std::uint64_t>(at_most.count()) * kSlow)
+      return false;
+  }
+  return true;
+}
+
 void FaultJob::expect_others_threw(int victim, Code code, std::uint64_t since_ns, nanoseconds at_most) {
   for (int rank = 0; rank < shape_.pes; ++rank) {
     if (rank == victim) continue;

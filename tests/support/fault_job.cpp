@@ -113,6 +113,7 @@ FaultJob::~FaultJob() {
 // The first PE that comes makes the id, so that the test's own process stays out of the job.
 World FaultJob::join(int rank) {
   const InitOptions& options = options_[static_cast<std::size_t>(rank)];
+  seats_[rank].begin();
   if (shape_.as != PesAs::processes) return init(options);
   int first = 0;
   while (!present_[static_cast<std::size_t>(first)]) ++first;
@@ -122,6 +123,7 @@ World FaultJob::join(int rank) {
   } else if (!poll_until(now_ns() + 20'000'000'000u, [this] { return shared_->id_ready.load() != 0; })) {
     std::_Exit(196);
   }
+  seats_[rank].begin();
   return init(rank, shape_.pes, shared_->id, options);
 }
 

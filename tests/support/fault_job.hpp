@@ -67,6 +67,7 @@ std::vector<FaultShape> unwatched_shapes();  // as processes and as threads: whe
 struct Seat {
   std::atomic<int> pid{0};
   std::atomic<std::uint64_t> ready_ns{0};
+  std::atomic<std::uint64_t> began_ns{0};  // just before init(), or what the body says
   std::atomic<std::uint64_t> ended_ns{0};  // when the body returned or its Error was caught
   std::atomic<std::uint32_t> struck{0};
   std::atomic<std::uint64_t> words[8] = {};  // whatever a test wants to pass
@@ -79,6 +80,8 @@ struct Seat {
   char file[256] = {};
   char message[4096] = {};
 
+  /// What is timed begins here.
+  void begin() { began_ns = now_ns(); }
   /// This PE has come to where the test wants it.
   void set_ready();
   /// Blocks until the test calls FaultJob::strike for this PE with signal 0.
@@ -125,7 +128,7 @@ class FaultJob {
   /// Sends `signal` to the PE, or with 0 releases its await_strike(). Returns the time just before.
   std::uint64_t strike(int rank, int signal = SIGKILL);
   /// Waits for the end of every PE. What is left after `limit` fails the test and is killed.
-  void wait(nanoseconds limit = std::chrono::seconds(20));
+  void wait(nanoseconds limit = std::chrono::seconds(60));
   void run(Body body) {
     start(std::move(body));
     wait();
@@ -134,6 +137,12 @@ class FaultJob {
   ::testing::AssertionResult threw(int rank, Code code, int peer);
   ::testing::AssertionResult returned(int rank);
   ::testing::AssertionResult ended_between(int rank, std::uint64_t since_ns, nanoseconds at_least, nanoseconds at_most);
+  /// The same since began_ns.
+  ::testing::AssertionResult took_between(int rank, nanoseconds at_least, nanoseconds at_most) {
+    return ended_between(rank, seats_[rank].began_ns, at_least, at_most);
+  }
+  /// Whether no PE took longer than this.
+  bool on_time(nanoseconds at_most) const;
   /// All PEs but `victim` threw `code` blaming it, by `at_most` after `since_ns`.
   void expect_others_threw(int victim, Code code, std::uint64_t since_ns, nanoseconds at_most);
 
@@ -170,5 +179,16 @@ class FaultJob {
   std::exception_ptr thread_failure_;
   bool running_ = false;
 };
+
+/// What `make` returns, made anew while it is not `on_time`, at most five times. A machine that is busy or paused for a
+/// moment makes a deadline late now and then; code that is late is late every time. Only for bounds that leave no room
+/// for such moments.
+template <class Make, class OnTime>
+auto until_on_time(const Make& make, const OnTime& on_time) {
+  for (int attempt = 1;; ++attempt) {
+    auto made = make();
+    if (attempt == 5 || on_time(*made)) return made;
+  }
+}
 
 }  // namespace isotope::testing
