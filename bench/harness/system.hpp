@@ -32,8 +32,9 @@ class SharedFile {
   std::string path_;
 };
 
-/// Starts a program of another project, its output (both kinds) going to `output`, and waits for it. The exit status,
-/// 128 + signal for a killed one; nothing when it was still running at the deadline, and was killed.
+/// Starts a program of another project, its output (both kinds) going to `output`, and waits for it. The exit status:
+/// 127 when it cannot be executed, 128 + signal when it was killed; nothing when it still ran at the deadline, and was
+/// ended.
 std::optional<int> run_foreign(const std::vector<std::string>& argv, const SharedFile& output,
                                std::chrono::seconds deadline);
 

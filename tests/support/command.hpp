@@ -44,6 +44,8 @@ class Command {
   /// When await_output succeeded last, and when wait saw the end.
   std::uint64_t output_ns() const { return output_ns_; }
   std::uint64_t ended_ns() const { return ended_ns_; }
+  /// From its start to its end.
+  nanoseconds took() const { return nanoseconds(ended_ns_ - started_ns_); }
 
   const std::string& out() const { return text_[0]; }
   const std::string& err() const { return text_[1]; }
@@ -56,7 +58,7 @@ class Command {
   int status_ = -1;
   int pipes_[2] = {-1, -1};
   std::string text_[2];
-  std::uint64_t output_ns_ = 0, ended_ns_ = 0;
+  std::uint64_t started_ns_ = now_ns(), output_ns_ = 0, ended_ns_ = 0;
 };
 
 /// How often `part` occurs in `text`.

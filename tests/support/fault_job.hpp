@@ -141,7 +141,7 @@ class FaultJob {
   ::testing::AssertionResult took_between(int rank, nanoseconds at_least, nanoseconds at_most) {
     return ended_between(rank, seats_[rank].began_ns, at_least, at_most);
   }
-  /// Whether no PE took longer than this.
+  /// Whether no PE's Error came later than this after its began_ns.
   bool on_time(nanoseconds at_most) const;
   /// All PEs but `victim` threw `code` blaming it, by `at_most` after `since_ns`.
   void expect_others_threw(int victim, Code code, std::uint64_t since_ns, nanoseconds at_most);
