@@ -48,6 +48,7 @@ struct BlockState {
   exec::FiberList waiting;     // they
   std::uint64_t syncs = 0;     // completed so far; its parity picks the broadcast slot
   std::uint64_t broadcast[2] = {};
+  std::uint64_t dissent[2] = {};  // number of the sync at which some thread last said no, by its parity
   std::uint32_t returned_lanes[exec::kMaxWarps];
   std::unique_ptr<exec::WarpState[]> warps;  // made by the first warp operation
   std::uint32_t warps_made = 0;

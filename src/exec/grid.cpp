@@ -170,6 +170,7 @@ cpu::BlockState& Launch::begin_block() noexcept {
   block.threads = block_threads_;
   block.returned = block.arrived = 0;
   block.syncs = 0;
+  block.dissent[0] = block.dissent[1] = 0;
   block.dynamic_bytes = spec_.shared_bytes;
   block.running = true;
   std::fill_n(block.returned_lanes, (block_threads_ + cpu::kWarpSize - 1) / cpu::kWarpSize, 0u);

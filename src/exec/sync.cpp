@@ -190,6 +190,17 @@ std::uint64_t block_broadcast(std::uint64_t value) noexcept {
   return slot;
 }
 
+bool block_all(bool value) noexcept {
+  exec::Fiber* self = exec::current_fiber();
+  if (self == nullptr || self->thread.block_threads == 1) return value;
+  BlockState& block = *self->thread.block;
+  const std::uint64_t number = block.syncs + 1;
+  std::uint64_t& dissent = block.dissent[number % 2];
+  if (!value) dissent = number;
+  self->launch->block_sync(*self);
+  return dissent != number;
+}
+
 void* block_shared(const void* key, std::size_t bytes, std::size_t alignment) {
   if (exec::Fiber* self = exec::current_fiber())
     return self->thread.block->shared.get(key, bytes, alignment, kMaxSharedBytes);

@@ -117,6 +117,10 @@ void unmap(void* base, std::size_t bytes) noexcept { ::munmap(base, bytes); }
 
 bool prefault(void* base, std::size_t bytes) noexcept { return ::madvise(base, bytes, MADV_POPULATE_WRITE) == 0; }
 
+void clear_shared(void* base, std::size_t bytes) noexcept {
+  if (::madvise(base, bytes, MADV_REMOVE) != 0) std::memset(base, 0, bytes);
+}
+
 namespace {
 
 /// Whether /proc/self/maps shows [base, base + bytes) as private, anonymous, readable and writable throughout.

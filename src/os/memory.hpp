@@ -55,6 +55,8 @@ void unmap(void* base, std::size_t bytes) noexcept;
 
 /// Touches the range for writing now, so that no page fault comes later. Returns false where the kernel is too old to.
 bool prefault(void* base, std::size_t bytes) noexcept;
+/// Makes whole pages of a shared mapping zero, for everyone who maps them, and gives their memory back.
+void clear_shared(void* base, std::size_t bytes) noexcept;
 
 /// Throws Error(not_supported) unless [base, base + bytes) is private, anonymous, readable and writable memory.
 void check_private_anonymous(const void* base, std::size_t bytes);

@@ -106,7 +106,10 @@ void DeathWatch::peer_ended(const PeerProcess& process) {
 
 void DeathWatch::pass_on(const bootstrap::AbortNotice& notice) {
   if (segment_->abort(writer_, notice)) log_debug(fmt::format("PE {}: {}", writer_, notice.message));
-  if (notice.code == Code::exited) end_process(notice.exit_code);
+  if (notice.code != Code::exited) return;
+  // Two PEs may have called global_exit at once: the code of the one that came first is the job's.
+  const auto first = segment_->aborted();
+  end_process(first && first->code == Code::exited ? first->exit_code : notice.exit_code);
 }
 
 }  // namespace isotope::runtime

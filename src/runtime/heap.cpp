@@ -52,7 +52,13 @@ struct Heap::Proposal {
   }
 };
 
-Heap::Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, std::uint64_t max_bytes, bool prefault)
+std::byte* Heap::address_of(const Object& object) const {
+  const Layout& layout = job_->layout();
+  return job_->slot(rank_) + (object.window ? layout.window_offset() : layout.heap_offset()) + object.offset;
+}
+
+Heap::Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, std::uint64_t max_bytes, bool prefault,
+           ObjectTable& objects)
     : job_(&job),
       world_(&world),
       file_(std::move(file)),
@@ -62,7 +68,8 @@ Heap::Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, st
       prefault_(prefault),
       file_bytes_(os::file_bytes(file_.get())),
       space_(job.layout().heap_bytes),
-      windows_(job.layout().window_bytes) {}
+      windows_(job.layout().window_bytes),
+      index_(objects) {}
 
 std::vector<Heap::Proposal> Heap::agree(const char* call, Proposal& mine, CallSite site, Waiting* waiting) {
   mine.ordinal = ordinal_ + 1;
@@ -153,8 +160,10 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
 
   const std::lock_guard lock(mutex_);
   fresh_from_ = std::max(fresh_from_, end);
-  objects_.emplace(mine.ordinal, Object{mine.offset, bytes, false, false, nullptr});
-  return {mine.ordinal, job_->slot(rank_) + job_->layout().heap_offset() + mine.offset, bytes};
+  const Object object{mine.offset, bytes, false, false, nullptr};
+  objects_.emplace(mine.ordinal, object);
+  index_.add(address_of(object), bytes);
+  return {mine.ordinal, address_of(object), bytes};
 }
 
 void Heap::grow(std::uint64_t heap_end) {
@@ -205,6 +214,7 @@ void Heap::drop(std::uint64_t id) {
   } else {
     space_.release(object->second.offset);
   }
+  index_.remove(address_of(object->second));
   objects_.erase(object);
 }
 
@@ -280,8 +290,10 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
     throw_failure("register_memory", all, site);
   }
   const std::lock_guard lock(mutex_);
-  objects_.emplace(done.ordinal, Object{mine.offset, bytes, true, false, data});
-  return {done.ordinal, job_->slot(rank_) + job_->layout().window_offset() + mine.offset, bytes};
+  const Object object{mine.offset, bytes, true, false, data};
+  objects_.emplace(done.ordinal, object);
+  index_.add(address_of(object), bytes);
+  return {done.ordinal, address_of(object), bytes};
 }
 
 void Heap::let_go(std::uint64_t id) noexcept {

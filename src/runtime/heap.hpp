@@ -15,14 +15,16 @@
 #include "os/fd.hpp"
 #include "runtime/exchange.hpp"
 #include "runtime/heap_space.hpp"
+#include "runtime/object_index.hpp"
 #include "runtime/process_job.hpp"
 
 namespace isotope::runtime {
 
 class Heap {
  public:
-  /// `file` is this PE's shared file, `max_bytes` its cap.
-  Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, std::uint64_t max_bytes, bool prefault);
+  /// `file` is this PE's shared file, `max_bytes` its cap; `objects` is where kernels look objects up.
+  Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, std::uint64_t max_bytes, bool prefault,
+       ObjectTable& objects);
 
   struct Block {
     std::uint64_t id = 0;
@@ -66,6 +68,8 @@ class Heap {
                                    CallSite site) const;
   [[noreturn]] void throw_failure(const char* call, const std::vector<Proposal>& all, CallSite site) const;
   void drop(std::uint64_t id);
+  /// This PE's address of an object.
+  std::byte* address_of(const Object& object) const;
 
   ProcessJob* job_;
   Exchange* world_;
@@ -83,6 +87,7 @@ class Heap {
   HeapSpace windows_;
   std::map<std::uint64_t, Object> objects_;  // by id
   std::uint64_t waiting_ = 0;
+  ObjectIndex index_;
 };
 
 }  // namespace isotope::runtime

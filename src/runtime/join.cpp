@@ -168,15 +168,15 @@ void WorldCore::map_job(const Knobs& knobs) {
   world_team_ = std::make_shared<TeamRecord>();
   TeamRecord& world = *world_team_;
   world.state.control = &control_;
-  world.team =
-      TeamAccess::strided(rank_, size_, 0, 1, rank_, static_cast<std::int64_t>(layout.slot_bytes()), &world.state);
+  world.team = TeamAccess::strided(rank_, size_, 0, 1, rank_, static_cast<std::int64_t>(layout.slot_bytes()),
+                                   &world.state, &cells_->cell(0)->words);
   for (int pe = 0; pe < size_; ++pe) world.members.push_back(pe);
   world.cell = cells_->cell(0);
   world.job = job_;
   world.exchange = std::make_unique<Exchange>(job_->segment(), world.team, world.cell, wait_deadline_ns_);
   teams_.push_back(world_team_);
   heap_ = std::make_unique<Heap>(*job_, *world.exchange, std::move(file), rank_, size_, hello.heap_max,
-                                 knobs.heap_prefault);
+                                 knobs.heap_prefault, control_.objects);
   if (job_->watch() != nullptr) job_->watch()->add(rank_, bootstrap_.get());
 }
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "isotope/device/control.hpp"
+
 namespace isotope::runtime {
 
 inline constexpr std::size_t kExchangeBytes = 4096;
@@ -23,11 +25,12 @@ struct alignas(64) TeamCell {
   // By the round's parity. A member may be one round ahead of another, never two: to post round r + 2 it has seen
   // everyone post r + 1, and each of them had read round r before.
   ExchangeRound rounds[2];
+  TeamWords words;  // of the members' kernels
 };
 
-inline constexpr std::size_t kTeamCellBytes = 16 * 1024;
+inline constexpr std::size_t kTeamCellBytes = 64 * 1024;
 /// Teams a World can have at once. Cells cost memory when they are used, not before.
-inline constexpr std::size_t kTeamCells = 16 * 1024;
+inline constexpr std::size_t kTeamCells = 4 * 1024;
 static_assert(sizeof(TeamCell) <= kTeamCellBytes);
 static_assert(kTeamCells / 8 <= kExchangeBytes, "the map of free cells travels in one round");
 

@@ -1,6 +1,6 @@
 #include "runtime/teams.hpp"
 
-#include <new>
+#include "os/memory.hpp"
 
 namespace isotope::runtime {
 
@@ -24,8 +24,9 @@ void TeamCells::take(std::uint32_t id, int members) {
   const std::lock_guard lock(mutex_);
   if (members_.size() <= id) members_.resize(id + 1, 0);
   members_[id] = members;
-  // Every member of the team that had it before has let go, so nobody else writes here now.
-  new (cell(id)) TeamCell{};
+  // Every member of the team that had it before has let go, so nobody else writes here now. A cell that was never used
+  // costs nothing: its pages come into being when they are written.
+  os::clear_shared(cell(id), kTeamCellBytes);
 }
 
 TeamRecord::~TeamRecord() {
@@ -36,7 +37,7 @@ TeamRecord::~TeamRecord() {
 }
 
 Team TeamAccess::strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes,
-                         TeamState* state) {
+                         TeamState* state, TeamWords* words) {
   Team team;
   team.rank_ = rank;
   team.size_ = size;
@@ -45,12 +46,13 @@ Team TeamAccess::strided(int rank, int size, int start, int stride, int world_ra
   team.world_rank_ = world_rank;
   team.slot_bytes_ = slot_bytes;
   team.state_ = state;
+  team.words_ = words;
   return team;
 }
 
 Team TeamAccess::listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes,
-                        TeamState* state) {
-  Team team = strided(rank, static_cast<int>(table.size()), table[0], 1, world_rank, slot_bytes, state);
+                        TeamState* state, TeamWords* words) {
+  Team team = strided(rank, static_cast<int>(table.size()), table[0], 1, world_rank, slot_bytes, state, words);
   team.table_ = table.data();
   return team;
 }

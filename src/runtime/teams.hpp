@@ -48,9 +48,9 @@ struct TeamRecord {
 /// Lets the runtime fill a Team in.
 struct TeamAccess {
   static Team strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes,
-                      TeamState* state);
+                      TeamState* state, TeamWords* words);
   static Team listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes,
-                     TeamState* state);
+                     TeamState* state, TeamWords* words);
 };
 
 /// Start and stride when `members` is an arithmetic sequence, as strided teams are.

@@ -78,7 +78,11 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   WorldCore() = default;
   void map_job(const Knobs& knobs);
   TeamRecord& record_of(const Team& team, const char* call);
+  // What a kernel recorded, in words (fault_error.cpp). Called with mutex_ held.
   Error fault_error(const FaultRecord& fault) const;
+  Error wait_error(const FaultRecord& fault) const;
+  Error argument_error(const FaultRecord& fault) const;
+  std::string describe(const void* address) const;
   /// Clears reported faults and stopped teams once no kernel runs any more.
   void rearm_if_idle();
 

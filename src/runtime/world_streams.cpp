@@ -1,7 +1,5 @@
 // Streams of a World, and what a wait that gave up becomes: recorded by the kernel, reported once by the host, then
 // cleared.
-#include <fmt/format.h>
-
 #include "runtime/end_process.hpp"
 #include "runtime/world_core.hpp"
 
@@ -73,24 +71,6 @@ std::exception_ptr WorldCore::failure(bool report) {
   return nullptr;
 }
 
-Error WorldCore::fault_error(const FaultRecord& fault) const {
-  static constexpr const char* kCmp[] = {"==", "!=", ">", ">=", "<", "<="};
-  const std::string where =
-      fmt::format("{} at {}:{} on PE {} waited {:.3g} s for {} {} {} and found {}", fault.call, fault.site.file,
-                  fault.site.line, rank_, static_cast<double>(fault.waited_ns) * 1e-9, heap_->describe(fault.address),
-                  kCmp[fault.cmp], fault.expected, fault.found);
-  if (fault.aborted != 0) {
-    if (const auto notice = job_->segment().aborted()) {
-      return Error(notice->code, fmt::format("{}; {}", notice->message, where), rank_, notice->peer, fault.site);
-    }
-  }
-  const std::string from = fault.from == kNoPe ? std::string() : fmt::format("; it was to come from PE {}", fault.from);
-  return Error(Code::timeout,
-               fmt::format("{}{}. The deadline is ISOTOPE_WAIT_DEADLINE ({:.3g} s)", where, from,
-                           static_cast<double>(control_.wait_deadline_ns) * 1e-9),
-               rank_, fault.from, fault.site);
-}
-
 void WorldCore::rearm_if_idle() {
   const std::lock_guard lock(mutex_);
   if (!fault_reported_) return;
@@ -99,7 +79,10 @@ void WorldCore::rearm_if_idle() {
     if (!stream->idle() || stream->pending_failure()) return;
   }
   for (const auto& weak : teams_) {
-    if (const auto record = weak.lock()) store(&record->state.stopped, 0u, Order::release);
+    if (const auto record = weak.lock()) {
+      record->state.grid = 0;  // no kernel runs: a grid sync that was cut short starts anew
+      store(&record->state.stopped, 0u, Order::release);
+    }
   }
   fault_reported_ = false;
   store(&control_.fault.state, 0u, Order::release);

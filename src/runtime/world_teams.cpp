@@ -86,12 +86,13 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     const auto me = std::find(record->members.begin(), record->members.end(), rank_);
     const auto my_rank = static_cast<int>(me - record->members.begin());
     const auto slot_bytes = static_cast<std::int64_t>(job_->layout().slot_bytes());
+    TeamWords* words = &cells_->cell(id)->words;
     if (const auto line = as_strided(record->members)) {
       record->team = TeamAccess::strided(my_rank, static_cast<int>(record->members.size()), line->first, line->second,
-                                         rank_, slot_bytes, &record->state);
+                                         rank_, slot_bytes, &record->state, words);
     } else {
       record->table = record->members;
-      record->team = TeamAccess::listed(my_rank, record->table, rank_, slot_bytes, &record->state);
+      record->team = TeamAccess::listed(my_rank, record->table, rank_, slot_bytes, &record->state, words);
     }
     cells_->take(id, record->team.size());
   }

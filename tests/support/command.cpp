@@ -75,6 +75,8 @@ Command::Command(std::vector<std::string> argv, const std::vector<std::pair<std:
   std::fflush(nullptr);
   pid_ = ::fork();
   if (pid_ == 0) {
+    // What runs the tests may ignore some signals (nohup, a shell's background jobs); a user's terminal does not.
+    for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) std::signal(number, SIG_DFL);
     ::dup2(ends[0][1], 1);
     ::dup2(ends[1][1], 2);
     for (const auto& [name, value] : env) ::setenv(name.c_str(), value.c_str(), 1);

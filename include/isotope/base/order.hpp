@@ -12,6 +12,9 @@ enum class Scope { thread, block, cluster, device, system };
 /// How a signal changes.
 enum class SignalOp { set, add };
 
+/// How values are combined. `bit_and`, `bit_or` and `bit_xor` are for integers.
+enum class ReduceOp { add, min, max, bit_and, bit_or, bit_xor };
+
 /// How a wait compares what it finds with what it was given.
 enum class Cmp { eq, ne, gt, ge, lt, le };
 

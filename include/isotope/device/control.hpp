@@ -1,5 +1,5 @@
-// The words a wait looks at besides its own: the job's abort word and the deadline; and where it leaves word when it
-// gives up.
+// The words a wait looks at besides its own: the job's abort word and the deadline; and where a call leaves word when it
+// gives up or refuses an argument.
 //
 // Plain data that a kernel reaches through its Team. On the host the runtime owns one Control per PE and World.
 #pragma once
@@ -9,21 +9,38 @@
 #include "isotope/base/call_site.hpp"
 #include "isotope/base/macros.hpp"
 #include "isotope/device/memory.hpp"
+#include "isotope/device/objects.hpp"
 
 namespace isotope {
 
-/// What a wait that gave up was waiting for. The first one of a PE is kept; the host turns it into an Error.
+/// Why a device call did not do what it was asked.
+enum class Fault : std::uint32_t {
+  deadline,       // the wait's deadline passed
+  aborted,        // the job ended
+  rank,           // `value` is no member: low <= rank < high was expected
+  index,          // `value` is no barrier index, or no such count: low <= it < high was expected
+  null_pointer,   // the argument is null, `value` bytes long
+  misaligned,     // the address `value` is no multiple of `low`
+  not_symmetric,  // the address `value`, `high` bytes long, lies in no symmetric object
+  past_object,    // `high` bytes at `value` end after the object that has `low` bytes from there
+};
+
+/// The first fault of a PE is kept; the host turns it into an Error.
 struct FaultRecord {
-  std::uint32_t state = 0;    // 0 empty, 1 being written, 2 complete; then it stays until the host has reported it
-  std::uint32_t aborted = 0;  // 1: the job ended; 0: the deadline passed
+  std::uint32_t state = 0;  // 0 empty, 1 being written, 2 complete; then it stays until the host has reported it
+  Fault fault = Fault::deadline;
   const char* call = nullptr;
   CallSite site;
+  // A wait that gave up:
   const void* address = nullptr;
   std::int32_t from = -1;  // PE it was expected from, where the call knows
   std::uint32_t cmp = 0;
   std::uint64_t expected = 0;
   std::uint64_t found = 0;
   std::uint64_t waited_ns = 0;
+  // An argument that was refused:
+  const char* argument = nullptr;
+  std::int64_t value = 0, low = 0, high = 0;
 };
 
 struct Control {
@@ -31,24 +48,43 @@ struct Control {
   std::uint64_t wait_deadline_ns = 0;
   std::int32_t pe = 0;
   FaultRecord fault;
+  ObjectTable objects;
+};
+
+/// Barriers that a team has, for as many groups at once. Fixed when the team is made.
+inline constexpr int kTeamBarriers = 256;
+/// Words of one barrier: a flag per member up to this many members, or per step of a dissemination barrier beyond.
+inline constexpr int kBarrierFlags = 16;
+
+/// The words of a team that its members' kernels write on each other, at the same place of every member's slot.
+struct TeamWords {
+  struct alignas(128) Barrier {
+    std::uint64_t flags[kBarrierFlags];
+  };
+  Barrier barriers[kTeamBarriers];
+  std::uint64_t rounds[kTeamBarriers];  // of each barrier: only this PE's
 };
 
 /// One per team and PE, in that PE's own memory.
 struct TeamState {
   std::uint32_t stopped =
-      0;  // a wait on this team gave up: its puts, signals and waits do nothing until the host has reported it
+      0;  // a call on this team gave up: its puts, signals and waits do nothing until the host has reported it
   Control* control = nullptr;
+  std::uint64_t grid = 0;  // arrivals of the grid's blocks (low half) and completed grid syncs (high half)
 };
 
 namespace detail {
 
-/// Keeps the first fault of this PE and drops later ones.
-ISOTOPE_HD void record_fault(Control& control, FaultRecord fault) {
+/// Keeps the first fault of this PE and drops later ones; stops the team.
+ISOTOPE_HD void record_fault(TeamState& team, FaultRecord fault) {
+  Control& control = *team.control;
   std::uint32_t empty = 0;
-  if (!cpu::compare_exchange(&control.fault.state, empty, 1u)) return;
-  fault.state = 1;
-  control.fault = fault;
-  store(&control.fault.state, 2u, Order::release);
+  if (compare_exchange(&control.fault.state, empty, 1u, Order::acq_rel)) {
+    fault.state = 1;
+    control.fault = fault;
+    store(&control.fault.state, 2u, Order::release);
+  }
+  store(&team.stopped, 1u, Order::release);
 }
 
 }  // namespace detail

@@ -14,14 +14,15 @@
 #include <cstring>
 #include <type_traits>
 
+#include "isotope/base/bits.hpp"
 #include "isotope/base/dim3.hpp"
 #include "isotope/base/macros.hpp"
 #include "isotope/base/span.hpp"
-#include "isotope/platform/cpu/thread.hpp"
+#include "isotope/platform/platform.hpp"
 
 namespace isotope {
 
-inline constexpr std::uint32_t kWarpSize = cpu::kWarpSize;
+inline constexpr std::uint32_t kWarpSize = platform::kWarpSize;
 inline constexpr std::uint32_t kFullWarp = 0xffffffffu;
 
 /// What can cross lanes in one step: up to 8 trivially copyable bytes.
@@ -29,17 +30,28 @@ template <class T>
 concept LaneValue = std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
 
 namespace detail {
+/// The value in the word that crosses lanes: 32 bits where they are enough.
 template <LaneValue T>
-ISOTOPE_HD std::uint64_t to_lane_bits(T value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  return bits;
+using LaneWord = Word<sizeof(T) <= 4 ? 4 : 8>;
+template <LaneValue T>
+ISOTOPE_HD LaneWord<T> to_lane_word(T value) {
+  if constexpr (sizeof(T) == sizeof(LaneWord<T>)) {
+    return bit_cast<LaneWord<T>>(value);
+  } else {
+    LaneWord<T> word = 0;
+    std::memcpy(&word, &value, sizeof(T));
+    return word;
+  }
 }
 template <LaneValue T>
-ISOTOPE_HD T from_lane_bits(std::uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof(T));
-  return value;
+ISOTOPE_HD T from_lane_word(LaneWord<T> word) {
+  if constexpr (sizeof(T) == sizeof(LaneWord<T>)) {
+    return bit_cast<T>(word);
+  } else {
+    T value;
+    std::memcpy(&value, &word, sizeof(T));
+    return value;
+  }
 }
 }  // namespace detail
 
@@ -60,23 +72,24 @@ class Thread {
 /// block others.
 class Warp {
  public:
-  ISOTOPE_HD std::uint32_t thread_rank() const { return cpu::this_thread_state().thread_rank % kWarpSize; }
+  ISOTOPE_HD std::uint32_t thread_rank() const { return platform::thread_rank() % kWarpSize; }
   /// Lanes in this warp: 32, or fewer in a block's last one.
   ISOTOPE_HD std::uint32_t size() const {
-    const auto& t = cpu::this_thread_state();
-    const std::uint32_t first = t.thread_rank - t.thread_rank % kWarpSize;
-    return t.block_threads - first < kWarpSize ? t.block_threads - first : kWarpSize;
+    const std::uint32_t rank = platform::thread_rank();
+    const std::uint32_t left = platform::block_threads() - (rank - rank % kWarpSize);
+    return left < kWarpSize ? left : kWarpSize;
   }
   /// Index of the warp in its block.
-  ISOTOPE_HD std::uint32_t rank() const { return cpu::this_thread_state().thread_rank / kWarpSize; }
+  ISOTOPE_HD std::uint32_t rank() const { return platform::thread_rank() / kWarpSize; }
   ISOTOPE_HD bool is_leader() const { return thread_rank() == 0; }
   /// Orders memory among the lanes of `mask`.
-  ISOTOPE_HD void sync(std::uint32_t mask = kFullWarp) const { cpu::warp_sync(mask); }
+  ISOTOPE_HD void sync(std::uint32_t mask = kFullWarp) const { platform::warp_sync(mask); }
 
   /// The value of lane `source`; the caller's own where that lane is not in the mask or does not exist.
   template <LaneValue T>
   ISOTOPE_HD T shuffle(T value, std::uint32_t source, std::uint32_t mask = kFullWarp) const {
-    return detail::from_lane_bits<T>(cpu::warp_exchange(mask, detail::to_lane_bits(value), source));
+    return detail::from_lane_word<T>(
+        static_cast<detail::LaneWord<T>>(platform::warp_exchange(mask, detail::to_lane_word(value), source)));
   }
   template <LaneValue T>
   ISOTOPE_HD T shuffle_xor(T value, std::uint32_t lanes, std::uint32_t mask = kFullWarp) const {
@@ -96,62 +109,88 @@ class Warp {
   }
   /// Bit per lane whose predicate holds.
   ISOTOPE_HD std::uint32_t ballot(bool predicate, std::uint32_t mask = kFullWarp) const {
-    return cpu::warp_ballot(mask, predicate);
+    return platform::warp_ballot(mask, predicate);
   }
   ISOTOPE_HD bool any(bool predicate, std::uint32_t mask = kFullWarp) const { return ballot(predicate, mask) != 0; }
   ISOTOPE_HD bool all(bool predicate, std::uint32_t mask = kFullWarp) const { return ballot(!predicate, mask) == 0; }
   /// Lanes that exist and have not returned.
-  ISOTOPE_HD std::uint32_t active_mask() const { return cpu::warp_active_mask(); }
+  ISOTOPE_HD std::uint32_t active_mask() const { return platform::warp_active_mask(); }
 };
 
 /// All threads of a block.
 class Block {
  public:
-  ISOTOPE_HD std::uint32_t thread_rank() const { return cpu::this_thread_state().thread_rank; }
-  ISOTOPE_HD Dim3 thread_index() const { return cpu::this_thread_state().thread_index; }
-  ISOTOPE_HD std::uint32_t size() const { return cpu::this_thread_state().block_threads; }
-  ISOTOPE_HD Dim3 dim() const { return cpu::this_thread_state().block_dim; }
+  ISOTOPE_HD std::uint32_t thread_rank() const { return platform::thread_rank(); }
+  ISOTOPE_HD Dim3 thread_index() const { return platform::thread_index(); }
+  ISOTOPE_HD std::uint32_t size() const { return platform::block_threads(); }
+  ISOTOPE_HD Dim3 dim() const { return platform::block_dim(); }
   /// Index of the block in its grid.
-  ISOTOPE_HD std::uint32_t rank() const { return cpu::this_thread_state().block_rank; }
-  ISOTOPE_HD Dim3 index() const { return cpu::this_thread_state().block_index; }
+  ISOTOPE_HD std::uint32_t rank() const { return platform::block_rank(); }
+  ISOTOPE_HD Dim3 index() const { return platform::block_index(); }
   /// Blocks in the grid.
   ISOTOPE_HD std::uint32_t grid_size() const {
-    return static_cast<std::uint32_t>(cpu::this_thread_state().grid_dim.count());
+    return static_cast<std::uint32_t>(platform::grid_dim().count());
   }
-  ISOTOPE_HD Dim3 grid_dim() const { return cpu::this_thread_state().grid_dim; }
+  ISOTOPE_HD Dim3 grid_dim() const { return platform::grid_dim(); }
   ISOTOPE_HD bool is_leader() const { return thread_rank() == 0; }
   /// Waits for all threads of the block that have not returned; orders memory among them.
-  ISOTOPE_HD void sync() const { cpu::block_sync(); }
+  ISOTOPE_HD void sync() const { platform::block_sync(); }
+  /// Whether every thread's predicate holds. Synchronises the block.
+  ISOTOPE_HD bool all(bool predicate) const { return platform::block_all(predicate); }
   /// What thread 0 passed.
   template <LaneValue T>
   ISOTOPE_HD T broadcast(T value) const {
-    return detail::from_lane_bits<T>(cpu::block_broadcast(detail::to_lane_bits(value)));
+    if constexpr (std::is_same_v<T, bool>) {
+      return platform::block_broadcast_bool(value);
+    } else {
+      return detail::from_lane_word<T>(
+          static_cast<detail::LaneWord<T>>(platform::block_broadcast(detail::to_lane_word(value))));
+    }
   }
 };
 
 template <class G>
 concept Group = std::same_as<G, Thread> || std::same_as<G, Warp> || std::same_as<G, Block>;
 
+namespace detail {
+
+/// How a group shares out steps 0, 1, 2, ... that wait for others: this thread does `first`, `first + step`, ... Where
+/// threads run together each takes some; where they take turns the leader does all of them.
+struct Share {
+  std::uint32_t first, step;
+};
+template <Group G>
+ISOTOPE_HD Share share_of(G group) {
+  if constexpr (platform::kThreadsRunTogether) {
+    return {group.thread_rank(), group.size()};
+  } else {
+    return {group.is_leader() ? 0u : 0xffffffffu, 1u};
+  }
+}
+
+/// Whether every thread's share went well. Synchronises the group.
+template <Group G>
+ISOTOPE_HD bool agree(G group, bool well) {
+  if constexpr (std::same_as<G, Thread>) {
+    return well;
+  } else if constexpr (platform::kThreadsRunTogether) {
+    return group.all(well);
+  } else {
+    return group.broadcast(well);
+  }
+}
+
+}  // namespace detail
+
 ISOTOPE_HD Thread this_thread() { return {}; }
 ISOTOPE_HD Warp this_warp() { return {}; }
 ISOTOPE_HD Block this_block() { return {}; }
-
-namespace detail {
-template <class Tag>
-inline constexpr char kSharedKey = 0;
-
-template <class T, class Tag>
-ISOTOPE_HD T& shared_storage() {
-  static_assert(std::is_trivially_default_constructible_v<T>, "shared memory has no constructors");
-  return *static_cast<T*>(cpu::block_shared(&kSharedKey<Tag>, sizeof(T), alignof(T)));
-}
-}  // namespace detail
 
 /// Dynamic shared memory of the block, as an array of T: LaunchConfig::shared_bytes / sizeof(T) elements.
 template <class T>
 ISOTOPE_HD Span<T> dynamic_shared() {
   std::size_t bytes = 0;
-  void* data = cpu::dynamic_shared(&bytes);
+  void* data = platform::dynamic_shared(&bytes);
   return Span<T>(static_cast<T*>(data), bytes / sizeof(T));
 }
 
@@ -162,4 +201,4 @@ ISOTOPE_HD Span<T> dynamic_shared() {
   struct isotope_shared_##name {};         \
   using isotope_shared_type_##name = type; \
   isotope_shared_type_##name& name =       \
-      ::isotope::detail::shared_storage<isotope_shared_type_##name, isotope_shared_##name>()
+      ::isotope::platform::shared_storage<isotope_shared_type_##name, isotope_shared_##name>()

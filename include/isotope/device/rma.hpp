@@ -3,69 +3,251 @@
 //   put(block, team, dst, src, right);                                        // my src into right's dst
 //   put_signal(block, team, dst, src, &arrived, 1, SignalOp::add, right);     // the same, then the signal
 //
-// `dst` of a put and `src` of a get are symmetric and given as this PE's own address of them. All threads of the group
-// call; the work is shared among them.
+// `dst` of a put and `src` of a get are symmetric and given as this PE's own address of them; the other end is any
+// memory of this PE. Ranges do not overlap. All threads of the group call, with the same arguments, and share the work.
 //
-// Completion: when a blocking put returns to the group's threads, its source may be reused; a blocking get's data has
-// arrived. Order: none towards other PEs until a signal, a fence or a barrier. A stopped team moves nothing.
+//   call               group on entry      when it returns
+//   put                synchronised        the source may be reused, by every thread of the group
+//   get                synchronised        the data is there, for every thread of the group
+//   put_nbi, get_nbi   not                 nothing is promised until quiet
+//   put_signal         synchronised        the source may be reused; whoever sees the signal with acquire sees the data
+//   p, g               one thread          as put and get, of one value
+//   iput, iget         synchronised        as put and get, of every stride-th element
+//
+// Order towards other PEs: none until a signal, a fence or a barrier. A stopped team moves nothing. A bad rank or, in the
+// checked build, a bad address is recorded and nothing is moved (check.hpp).
 #pragma once
 
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
+#include <type_traits>
 
+#include "isotope/base/call_site.hpp"
+#include "isotope/device/check.hpp"
 #include "isotope/device/group.hpp"
 #include "isotope/device/signal.hpp"
 #include "isotope/device/team.hpp"
 
 namespace isotope {
 
+/// Which queue a non-blocking call uses, and which one quiet waits for. The default is the team's own. Platforms that
+/// reach every PE with loads and stores have no queues: there all contexts are one.
+class Context {
+ public:
+  Context() = default;
+};
+
 namespace detail {
 
-/// Copies by the whole group: each thread takes one contiguous share, in whole cache lines, so that neighbours do not
-/// fight for one.
 template <Group G>
-ISOTOPE_HD void copy_shared_out(G group, void* dst, const void* src, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
-  const std::size_t lines = (bytes + kLine - 1) / kLine;
-  const std::size_t each = (lines + group.size() - 1) / group.size() * kLine;
-  const std::size_t from = each * group.thread_rank();
-  if (from >= bytes) return;
-  const std::size_t count = bytes - from < each ? bytes - from : each;
-  std::memcpy(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, count);
+ISOTOPE_HD void copy(G group, void* dst, const void* src, std::size_t bytes) {
+  platform::copy_share(dst, src, bytes, group.thread_rank(), group.size());
+}
+
+ISOTOPE_HD bool put_is_good(const Team& team, Call call, const void* dst, const void* src, std::size_t bytes, int to) {
+  if constexpr (kCheckAddresses) {
+    if (!local_is_good(team, call, "src", src, bytes)) return false;
+  }
+  return remote_is_good(team, call, "to", to, "dst", dst, bytes);
+}
+
+ISOTOPE_HD bool get_is_good(const Team& team, Call call, const void* dst, const void* src, std::size_t bytes,
+                            int from) {
+  if constexpr (kCheckAddresses) {
+    if (!local_is_good(team, call, "dst", dst, bytes)) return false;
+  }
+  return remote_is_good(team, call, "from", from, "src", src, bytes);
+}
+
+template <Group G>
+ISOTOPE_HD void start_put(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int to, Call call) {
+  if (bytes == 0 || team.stopped() || !put_is_good(team, call, dst, src, bytes, to)) return;
+  copy(group, team.at(static_cast<char*>(dst), to), src, bytes);
+}
+
+template <Group G>
+ISOTOPE_HD void start_get(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int from,
+                          Call call) {
+  if (bytes == 0 || team.stopped() || !get_is_good(team, call, dst, src, bytes, from)) return;
+  copy(group, dst, team.at(static_cast<const char*>(src), from), bytes);
+}
+
+template <Group G>
+ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
+                                std::uint64_t value, SignalOp op, int to, Call call) {
+  group.sync();
+  start_put(group, team, dst, src, bytes, to, call);
+  group.sync();
+  if (!group.is_leader() || team.stopped()) return;
+  if (!remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal))) return;
+  deliver(team, flag, value, op, to, Order::release);
+}
+
+/// How many elements a put of `src` into `dst` moves: all of `src`. The checked build refuses a `dst` that is too small.
+template <class T>
+ISOTOPE_HD std::size_t bytes_into(const Team& team, Call call, Span<T> dst, std::size_t bytes) {
+  if constexpr (kCheckAddresses) {
+    if (bytes > dst.size_bytes()) {
+      refuse(team, call, Fault::past_object, "dst", static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(dst.data())),
+             static_cast<std::int64_t>(dst.size_bytes()), static_cast<std::int64_t>(bytes));
+      return 0;
+    }
+  }
+  return bytes;
 }
 
 }  // namespace detail
 
+// ---- bytes ----------------------------------------------------------------------------------------------------------
 template <Group G>
-ISOTOPE_HD void put_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int to) {
-  if (bytes == 0 || team.stopped()) return;
-  detail::copy_shared_out(group, team.at(static_cast<char*>(dst), to), src, bytes);
+ISOTOPE_HD void put_nbi_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int to,
+                              Context = {}, CallSite site = CallSite::current()) {
+  detail::start_put(group, team, dst, src, bytes, to, {"put_nbi", site});
 }
 
 template <Group G>
-ISOTOPE_HD void get_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int from) {
-  if (bytes == 0 || team.stopped()) return;
-  detail::copy_shared_out(group, dst, team.at(static_cast<const char*>(src), from), bytes);
+ISOTOPE_HD void get_nbi_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int from,
+                              Context = {}, CallSite site = CallSite::current()) {
+  detail::start_get(group, team, dst, src, bytes, from, {"get_nbi", site});
 }
 
+template <Group G>
+ISOTOPE_HD void put_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int to,
+                          CallSite site = CallSite::current()) {
+  group.sync();
+  detail::start_put(group, team, dst, src, bytes, to, {"put", site});
+  group.sync();
+}
+
+template <Group G>
+ISOTOPE_HD void get_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int from,
+                          CallSite site = CallSite::current()) {
+  group.sync();
+  detail::start_get(group, team, dst, src, bytes, from, {"get", site});
+  group.sync();
+}
+
+template <Group G>
+ISOTOPE_HD void put_signal_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
+                                 std::uint64_t value, SignalOp op, int to, CallSite site = CallSite::current()) {
+  detail::put_then_signal(group, team, dst, src, bytes, flag, value, op, to, {"put_signal", site});
+}
+
+template <Group G>
+ISOTOPE_HD void put_signal_nbi_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes,
+                                     Signal* flag, std::uint64_t value, SignalOp op, int to, Context = {},
+                                     CallSite site = CallSite::current()) {
+  detail::put_then_signal(group, team, dst, src, bytes, flag, value, op, to, {"put_signal_nbi", site});
+}
+
+// ---- typed spans ----------------------------------------------------------------------------------------------------
 /// Puts all of `src`; `dst` holds at least as many elements.
 template <Group G, class T>
-ISOTOPE_HD void put(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int to) {
-  put_bytes(group, team, dst.data(), src.data(), src.size_bytes(), to);
+ISOTOPE_HD void put(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int to,
+                    CallSite site = CallSite::current()) {
+  const std::size_t bytes = detail::bytes_into(team, {"put", site}, dst, src.size_bytes());
+  put_bytes(group, team, dst.data(), src.data(), bytes, to, site);
+}
+
+template <Group G, class T>
+ISOTOPE_HD void put_nbi(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int to,
+                        Context context = {}, CallSite site = CallSite::current()) {
+  const std::size_t bytes = detail::bytes_into(team, {"put_nbi", site}, dst, src.size_bytes());
+  put_nbi_bytes(group, team, dst.data(), src.data(), bytes, to, context, site);
 }
 
 /// Gets as many elements as `dst` holds.
 template <Group G, class T>
-ISOTOPE_HD void get(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int from) {
-  get_bytes(group, team, dst.data(), src.data(), dst.size_bytes(), from);
+ISOTOPE_HD void get(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int from,
+                    CallSite site = CallSite::current()) {
+  get_bytes(group, team, dst.data(), src.data(), dst.size_bytes(), from, site);
 }
 
-/// A put followed by a signal to the same member: whoever sees the signal with acquire sees the data.
+template <Group G, class T>
+ISOTOPE_HD void get_nbi(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int from,
+                        Context context = {}, CallSite site = CallSite::current()) {
+  get_nbi_bytes(group, team, dst.data(), src.data(), dst.size_bytes(), from, context, site);
+}
+
+/// A put followed by a signal to the same member.
 template <Group G, class T>
 ISOTOPE_HD void put_signal(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src,
-                           Signal* flag, std::uint64_t value, SignalOp op, int to) {
-  put(group, team, dst, src, to);
-  signal(group, team, flag, value, op, to);
+                           Signal* flag, std::uint64_t value, SignalOp op, int to,
+                           CallSite site = CallSite::current()) {
+  const std::size_t bytes = detail::bytes_into(team, {"put_signal", site}, dst, src.size_bytes());
+  put_signal_bytes(group, team, dst.data(), src.data(), bytes, flag, value, op, to, site);
+}
+
+template <Group G, class T>
+ISOTOPE_HD void put_signal_nbi(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src,
+                               Signal* flag, std::uint64_t value, SignalOp op, int to, Context context = {},
+                               CallSite site = CallSite::current()) {
+  const std::size_t bytes = detail::bytes_into(team, {"put_signal_nbi", site}, dst, src.size_bytes());
+  put_signal_nbi_bytes(group, team, dst.data(), src.data(), bytes, flag, value, op, to, context, site);
+}
+
+// ---- one value, and strides -----------------------------------------------------------------------------------------
+/// Puts one value. Called by one thread. A plain store: not atomic, and seen by others once something orders it.
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+ISOTOPE_HD void p(const Team& team, T* dst, std::type_identity_t<T> value, int to,
+                  CallSite site = CallSite::current()) {
+  if (team.stopped()) return;
+  if (!detail::remote_is_good(team, {"p", site}, "to", to, "dst", dst, sizeof(T), alignof(T))) return;
+  *team.at(dst, to) = value;
+}
+
+/// Gets one value. Called by one thread. A stopped team and a bad argument give a value of zeros.
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+ISOTOPE_HD T g(const Team& team, const T* src, int from, CallSite site = CallSite::current()) {
+  if (team.stopped()) return T{};
+  if (!detail::remote_is_good(team, {"g", site}, "from", from, "src", src, sizeof(T), alignof(T))) return T{};
+  return *team.at(src, from);
+}
+
+/// Puts src[0], src[src_stride], ... into dst[0], dst[dst_stride], ...: `count` elements. Strides are at least 1.
+template <Group G, class T>
+ISOTOPE_HD void iput(G group, const Team& team, T* dst, const std::type_identity_t<T>* src, std::size_t dst_stride,
+                     std::size_t src_stride, std::size_t count, int to, CallSite site = CallSite::current()) {
+  group.sync();
+  const std::size_t span = count == 0 ? 0 : ((count - 1) * dst_stride + 1) * sizeof(T);
+  if (count != 0 && !team.stopped() && detail::put_is_good(team, {"iput", site}, dst, src, span, to)) {
+    T* there = team.at(dst, to);
+    for (std::size_t i = group.thread_rank(); i < count; i += group.size()) there[i * dst_stride] = src[i * src_stride];
+  }
+  group.sync();
+}
+
+template <Group G, class T>
+ISOTOPE_HD void iget(G group, const Team& team, T* dst, const std::type_identity_t<T>* src, std::size_t dst_stride,
+                     std::size_t src_stride, std::size_t count, int from, CallSite site = CallSite::current()) {
+  group.sync();
+  const std::size_t span = count == 0 ? 0 : ((count - 1) * src_stride + 1) * sizeof(T);
+  if (count != 0 && !team.stopped() && detail::get_is_good(team, {"iget", site}, dst, src, span, from)) {
+    const T* there = team.at(src, from);
+    for (std::size_t i = group.thread_rank(); i < count; i += group.size()) dst[i * dst_stride] = there[i * src_stride];
+  }
+  group.sync();
+}
+
+// ---- order and completion -------------------------------------------------------------------------------------------
+/// Orders the group's puts, signals and atomics before it, to each member, before those after it to the same member.
+/// Synchronises the group. Completes nothing.
+template <Group G>
+ISOTOPE_HD void fence(G group, const Team&, Context = {}) {
+  group.sync();
+  if (group.is_leader()) fence(Order::acq_rel, Scope::system);
+  group.sync();
+}
+
+/// Completes the group's non-blocking calls of the context before it: sources may be reused, data of gets is there, and
+/// puts are visible to everyone who is told of it afterwards. Synchronises the group.
+template <Group G>
+ISOTOPE_HD void quiet(G group, const Team&, Context = {}) {
+  group.sync();
+  if (group.is_leader()) fence(Order::seq_cst, Scope::system);
+  group.sync();
 }
 
 }  // namespace isotope

@@ -1,22 +1,24 @@
 // Signals and waits.
 //
-//   signal(block, team, &flags[3], 1, SignalOp::add, right);             // release: what this block wrote before is
-//   seen first if (!wait_until(block, team, &flags[3], Cmp::ge, round)) return;      // acquire; false: gave up, the
-//   host will say why
+//   signal(block, team, &flags[3], 1, SignalOp::add, right);        // release: what this block wrote before is seen first
+//   if (!wait_until(block, team, &flags[3], Cmp::ge, round)) return;      // acquire; false: gave up
 //
-// A Signal is a 64-bit word in symmetric memory. Count up and wait with Cmp::ge; never reset.
+// A Signal is a 64-bit word in symmetric memory. Count up and wait with Cmp::ge; never reset. Waits and tests also take
+// any 32- or 64-bit integer of symmetric memory that others change with atomics.
 //
-// Every call is made by all threads of its group. Every wait ends: when it is met, when the job is aborted, or at
-// ISOTOPE_WAIT_DEADLINE. A wait that gave up returns false to every thread of the group, keeps a record that
-// World::synchronize throws, and stops the team on this PE, so that the kernel drains and sends nothing built on data
-// that never came.
+// Every call that takes a group is made by all of its threads, with the same arguments. Every wait ends: when it is met,
+// when the job is aborted, or at ISOTOPE_WAIT_DEADLINE. A wait that gave up says so to every thread of the group, keeps
+// a record that World::synchronize throws, and stops the team on this PE, so that the kernel drains and sends nothing
+// built on data that never came. waits.hpp has the waits over several words.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/device/group.hpp"
 #include "isotope/device/team.hpp"
+#include "isotope/device/wait.hpp"
 
 namespace isotope {
 
@@ -24,55 +26,48 @@ struct Signal {
   std::uint64_t value;
 };
 
+/// What a wait can watch: a Signal, or a 32- or 64-bit integer.
+template <class W>
+concept WaitWord = std::same_as<W, Signal> || AtomicWord<W>;
+
+namespace detail {
+template <WaitWord W>
+struct WaitValueOf {
+  using type = W;
+};
+template <>
+struct WaitValueOf<Signal> {
+  using type = std::uint64_t;
+};
+}  // namespace detail
+
+template <WaitWord W>
+using WaitValue = typename detail::WaitValueOf<W>::type;
+
 namespace detail {
 
-ISOTOPE_HD bool compare(std::uint64_t found, Cmp cmp, std::uint64_t expected) {
-  switch (cmp) {
-    case Cmp::eq:
-      return found == expected;
-    case Cmp::ne:
-      return found != expected;
-    case Cmp::gt:
-      return found > expected;
-    case Cmp::ge:
-      return found >= expected;
-    case Cmp::lt:
-      return found < expected;
-    case Cmp::le:
-      return found <= expected;
+template <WaitWord W>
+ISOTOPE_HD const WaitValue<W>* value_of(const W* word) {
+  if constexpr (std::same_as<W, Signal>) {
+    return &word->value;
+  } else {
+    return word;
   }
-  return false;
 }
 
-/// The part of a wait after its first failed poll, by one thread.
-ISOTOPE_HD bool wait_slow(const Team& team, const Signal* signal, Cmp cmp, std::uint64_t expected, Order order,
-                          int from, const char* call, CallSite site) {
-  Control& control = *team.state().control;
-  const std::uint64_t start = cpu::clock_ns();
-  for (std::uint32_t polls = 1;; ++polls) {
-    cpu::relax(polls);
-    const std::uint64_t found = load(&signal->value, order);
-    if (compare(found, cmp, expected)) return true;
-    // The early polls are nanoseconds apart: look at abort and clock on some. Later ones have yielded or slept: look
-    // each time.
-    if (polls < 1024 && polls % 64 != 0) continue;
-    const bool aborted = load(control.abort_word, Order::acquire) != 0;
-    const std::uint64_t waited = cpu::clock_ns() - start;
-    if (!aborted && waited < control.wait_deadline_ns && !team.stopped()) continue;
-    FaultRecord fault;
-    fault.aborted = aborted;
-    fault.call = call;
-    fault.site = site;
-    fault.address = signal;
-    fault.from = from;
-    fault.cmp = static_cast<std::uint32_t>(cmp);
-    fault.expected = expected;
-    fault.found = found;
-    fault.waited_ns = waited;
-    // A team that another thread stopped has its record already.
-    if (aborted || waited >= control.wait_deadline_ns) record_fault(control, fault);
-    store(&team.state().stopped, 1u, Order::release);
-    return false;
+template <WaitWord W>
+ISOTOPE_HD bool words_are_good(const Team& team, Call call, const W* words, std::size_t count) {
+  if constexpr (kCheckAddresses) return symmetric_is_good(team, call, "word", words, count * sizeof(W), sizeof(W));
+  return true;
+}
+
+/// The part of a signal that the group's leader does.
+ISOTOPE_HD void deliver(const Team& team, Signal* signal, std::uint64_t value, SignalOp op, int to, Order order) {
+  std::uint64_t* word = &team.at(signal, to)->value;
+  if (op == SignalOp::add) {
+    fetch_add(word, value, order);
+  } else {
+    store(word, value, order);
   }
 }
 
@@ -83,37 +78,37 @@ ISOTOPE_HD bool wait_slow(const Team& team, const Signal* signal, Cmp cmp, std::
 /// seen. A stopped team sends nothing.
 template <Group G>
 ISOTOPE_HD void signal(G group, const Team& team, Signal* signal, std::uint64_t value, SignalOp op, int to,
-                       Order order = Order::release) {
+                       Order order = Order::release, CallSite site = CallSite::current()) {
   group.sync();
   if (!group.is_leader() || team.stopped()) return;
-  std::uint64_t* word = &team.at(signal, to)->value;
-  if (op == SignalOp::add) {
-    fetch_add(word, value, order);
-  } else {
-    store(word, value, order);
-  }
+  if (!detail::remote_is_good(team, {"signal", site}, "to", to, "signal", signal, sizeof(Signal), sizeof(Signal)))
+    return;
+  detail::deliver(team, signal, value, op, to, order);
 }
 
-/// This PE's Signal now. Called by one thread.
-ISOTOPE_HD std::uint64_t signal_fetch(const Signal* signal, Order order = Order::acquire) {
-  return load(&signal->value, order);
+/// This PE's word now. Called by one thread.
+template <WaitWord W>
+ISOTOPE_HD WaitValue<W> signal_fetch(const W* word, Order order = Order::acquire) {
+  return load(detail::value_of(word), order);
 }
 
-/// Whether this PE's Signal compares so now. Does not wait.
-ISOTOPE_HD bool test(const Signal* signal, Cmp cmp, std::uint64_t value, Order order = Order::acquire) {
-  return detail::compare(load(&signal->value, order), cmp, value);
+/// Whether this PE's word compares so now. Called by one thread; does not wait.
+template <WaitWord W>
+ISOTOPE_HD bool test(const W* word, Cmp cmp, std::type_identity_t<WaitValue<W>> value, Order order = Order::acquire) {
+  return detail::compare(signal_fetch(word, order), cmp, value);
 }
 
-/// Waits until this PE's Signal compares so. True: met, and with acquire (the default) what the signaller wrote before
-/// is visible to the whole group. `from`, where the caller knows it, is named in the error.
-template <Group G>
-ISOTOPE_HD bool wait_until(G group, const Team& team, const Signal* signal, Cmp cmp, std::uint64_t value,
+/// Waits until this PE's word compares so. True: met, and with acquire (the default) what the signaller wrote before is
+/// visible to the whole group. `from`, where the caller knows it, is named in the error.
+template <Group G, WaitWord W>
+ISOTOPE_HD bool wait_until(G group, const Team& team, const W* word, Cmp cmp, std::type_identity_t<WaitValue<W>> value,
                            Order order = Order::acquire, int from = kNoPe, CallSite site = CallSite::current()) {
   bool met = false;
   if (group.is_leader() && !team.stopped()) {
-    met = test(signal, cmp, value, order) ||
-          detail::wait_slow(team, signal, cmp, value, order, from == kNoPe ? kNoPe : team.world_rank(from),
-                            "wait_until", site);
+    const detail::Call call{"wait_until", site};
+    met = detail::words_are_good(team, call, word, 1) &&
+          detail::wait_for_word(team, detail::value_of(word), cmp, value, order,
+                                from == kNoPe ? kNoPe : team.world_rank(from), call);
   }
   return group.broadcast(met);
 }
@@ -123,7 +118,7 @@ ISOTOPE_HD bool wait_until(G group, const Team& team, const Signal* signal, Cmp 
 class Epoch {
  public:
   Epoch() = default;
-  Epoch(Signal* signal, std::uint64_t* rounds) : signal_(signal), rounds_(rounds) {}
+  ISOTOPE_HD Epoch(Signal* signal, std::uint64_t* rounds) : signal_(signal), rounds_(rounds) {}
 
   /// Begins the next round: 1, 2, 3, ... Every thread of the group gets the same number.
   template <Group G>

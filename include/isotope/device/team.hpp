@@ -57,13 +57,27 @@ class Team {
     return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(p) + slots * slot_bytes_);
   }
 
-  /// Whether loads and stores reach that member. On one host they reach every member.
-  ISOTOPE_HD bool reachable(int rank) const { return rank >= 0 && rank < size_; }
+  /// The address at which one access reaches the object that this PE has at `p` on every member, or null where the
+  /// hardware or the team has none. device/multimem.hpp works with and without it.
+  template <class T>
+  ISOTOPE_HD T* multicast(T* p) const {
+    if (multicast_bytes_ == 0) return nullptr;
+    using Bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
+    return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(p) + multicast_bytes_);
+  }
+
+  /// Whether loads and stores reach that member. On one host they reach every member. A call that names a member that
+  /// is not reachable, or no member at all, does nothing, records the error and stops the team.
+  ISOTOPE_HD bool reachable(int rank) const {
+    return static_cast<std::uint32_t>(rank) < static_cast<std::uint32_t>(size_);
+  }
 
   /// Whether a wait on this team has given up: puts, signals and waits do nothing then.
   ISOTOPE_HD bool stopped() const { return load(&state_->stopped) != 0; }
 
   ISOTOPE_HD TeamState& state() const { return *state_; }
+  /// This PE's words of the team's barriers.
+  ISOTOPE_HD TeamWords* words() const { return words_; }
 
  private:
   friend struct runtime::TeamAccess;  // fills it in
@@ -76,6 +90,8 @@ class Team {
   std::int64_t slot_bytes_ = 0;          // between the heaps of neighbouring PEs of the World
   const std::int32_t* table_ = nullptr;  // world ranks of a team that is not strided
   TeamState* state_ = nullptr;
+  TeamWords* words_ = nullptr;
+  std::int64_t multicast_bytes_ = 0;  // from this PE's heap to the team's multicast address of it; 0: none
 };
 
 static_assert(std::is_trivially_copyable_v<Team>);

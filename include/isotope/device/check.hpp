@@ -1,0 +1,96 @@
+// What device calls hold their arguments against. A bad argument is recorded (World::synchronize throws it, naming
+// argument, value and bounds), stops the team, and nothing is written.
+//
+// Ranks are checked wherever kernels run on the CPU, and on GPUs in the checked build; addresses in the checked build.
+// The C edge checks all of it when it is called from host code, in every build.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "isotope/base/call_site.hpp"
+#include "isotope/device/team.hpp"
+
+namespace isotope::detail {
+
+/// What is known about a call while its arguments are looked at.
+struct Call {
+  const char* name;
+  CallSite site;
+};
+
+// Cold, and kept out of line: calls that are fine pay a comparison.
+#if defined(__CUDACC__)
+#define ISOTOPE_COLD __host__ __device__ __noinline__ inline
+#else
+#define ISOTOPE_COLD __attribute__((noinline, cold)) inline
+#endif  // __CUDACC__
+
+ISOTOPE_COLD bool refuse(const Team& team, Call call, Fault why, const char* argument, std::int64_t value,
+                         std::int64_t low, std::int64_t high) {
+  FaultRecord fault;
+  fault.fault = why;
+  fault.call = call.name;
+  fault.site = call.site;
+  fault.argument = argument;
+  fault.value = value;
+  fault.low = low;
+  fault.high = high;
+  record_fault(team.state(), fault);
+  return false;
+}
+
+ISOTOPE_HD bool rank_is_good(const Team& team, Call call, const char* argument, int rank) {
+  if (team.reachable(rank)) return true;
+  return refuse(team, call, Fault::rank, argument, rank, 0, team.size());
+}
+
+ISOTOPE_HD bool index_is_good(const Team& team, Call call, const char* argument, std::int64_t index,
+                              std::int64_t count) {
+  if (index >= 0 && index < count) return true;
+  return refuse(team, call, Fault::index, argument, index, 0, count);
+}
+
+/// `bytes` at `p` that only this PE touches: not null unless empty.
+ISOTOPE_HD bool local_is_good(const Team& team, Call call, const char* argument, const void* p, std::size_t bytes) {
+  if (p != nullptr || bytes == 0) return true;
+  return refuse(team, call, Fault::null_pointer, argument, static_cast<std::int64_t>(bytes), 0, 0);
+}
+
+/// `bytes` at `p`, in one symmetric object, aligned to `alignment`.
+ISOTOPE_HD bool symmetric_is_good(const Team& team, Call call, const char* argument, const void* p, std::size_t bytes,
+                                  std::size_t alignment = 1) {
+  if (bytes == 0) return true;
+  const auto size = static_cast<std::int64_t>(bytes);
+  if (p == nullptr) return refuse(team, call, Fault::null_pointer, argument, size, 0, 0);
+  const auto address = reinterpret_cast<std::uint64_t>(p);
+  const auto value = static_cast<std::int64_t>(address);
+  if (address % alignment != 0)
+    return refuse(team, call, Fault::misaligned, argument, value, static_cast<std::int64_t>(alignment), size);
+  const ObjectRange object = find_object(team.state().control->objects, address);
+  if (object.bytes == 0) return refuse(team, call, Fault::not_symmetric, argument, value, 0, size);
+  const std::uint64_t left = object.bytes - (address - object.begin);
+  if (bytes <= left) return true;
+  return refuse(team, call, Fault::past_object, argument, value, static_cast<std::int64_t>(left), size);
+}
+
+#if ISOTOPE_CHECKED || !defined(__CUDA_ARCH__)
+inline constexpr bool kCheckRanks = true;
+#else
+inline constexpr bool kCheckRanks = false;
+#endif  // ISOTOPE_CHECKED
+inline constexpr bool kCheckAddresses = ISOTOPE_CHECKED != 0;
+
+/// The usual check of a remote call: member `rank`, and `bytes` of the symmetric argument `p`.
+ISOTOPE_HD bool remote_is_good(const Team& team, Call call, const char* rank_name, int rank, const char* argument,
+                               const void* p, std::size_t bytes, std::size_t alignment = 1) {
+  if constexpr (kCheckRanks) {
+    if (!rank_is_good(team, call, rank_name, rank)) return false;
+  }
+  if constexpr (kCheckAddresses) {
+    if (!symmetric_is_good(team, call, argument, p, bytes, alignment)) return false;
+  }
+  return true;
+}
+
+}  // namespace isotope::detail

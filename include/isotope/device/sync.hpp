@@ -1,0 +1,165 @@
+// Barriers over a team, and over the blocks of one PE's grid.
+//
+//   if (!barrier(block, team)) return;                          // all members: everything before it is complete and seen
+//   if (!sync(block, team, block.rank())) return;               // each block with its counterparts, at an index of its own
+//   Arrival here = arrive(block, team, 1);  ...work...;  wait(block, team, here);
+//
+//   barrier              everything that happens before it on each member, non-blocking calls included, is complete and
+//                        visible to all members after it
+//   sync                 arrival, and earlier stores and blocking puts are visible; completes no non-blocking call
+//   sync(Order::relaxed) arrival alone
+//   arrive and wait      the two halves of a sync; with quiet before it, of a barrier
+//
+// All threads of the group call; members call with the same index, once for each round. A team has kTeamBarriers indices,
+// each for one group at a time: groups that may meet at the same time use different ones. Rounds count up on the device
+// and nothing is reset, so a replayed graph goes on counting. Each returns whether it was met; one that gave up
+// (signal.hpp) names the first member that was missing. A team that was stopped in a barrier may be out of step with its
+// members afterwards: split it anew.
+#pragma once
+
+#include <cstdint>
+
+#include "isotope/base/call_site.hpp"
+#include "isotope/device/group.hpp"
+#include "isotope/device/rma.hpp"
+#include "isotope/device/team.hpp"
+#include "isotope/device/wait.hpp"
+
+namespace isotope {
+
+/// A sync that this PE has come to and not yet waited for.
+struct Arrival {
+  int index = 0;
+  std::uint64_t round = 0;
+  Order order = Order::acq_rel;
+  bool refused = false;  // the index is none of the team's
+};
+
+namespace detail {
+
+/// Up to here every member tells every other one: one message long, and it is known who is missing. Beyond, each tells
+/// a member 1, 2, 4, ... ranks on.
+inline constexpr int kAllToAll = kBarrierFlags;
+
+ISOTOPE_HD void raise_flag(const Team& team, const Arrival& arrival, int flag, int to) {
+  // A compiler folds the choice away: both are constants at the call.
+  store(&team.at(team.words(), to)->barriers[arrival.index].flags[flag], arrival.round,
+        arrival.order == Order::relaxed ? Order::relaxed : Order::release);
+}
+
+ISOTOPE_HD bool await_flag(const Team& team, const Arrival& arrival, int flag, int from, Call call) {
+  return wait_for_word(team, &team.words()->barriers[arrival.index].flags[flag], Cmp::ge, arrival.round,
+                       arrival.order == Order::relaxed ? Order::relaxed : Order::acquire, team.world_rank(from), call);
+}
+
+template <Group G>
+ISOTOPE_HD Arrival come(G group, const Team& team, int index, Order order, Call call) {
+  group.sync();
+  Arrival arrival{index, 0, order, false};
+  if constexpr (kCheckRanks) {
+    arrival.refused = !index_is_good(team, call, "index", index, kTeamBarriers);
+    if (arrival.refused) return arrival;
+  }
+  // Every thread reads the round; the leader writes it back once all of them have, at the end of the wait.
+  arrival.round = team.words()->rounds[index] + 1;
+  if (team.stopped()) return arrival;
+  const int me = team.rank(), members = team.size();
+  const Share share = share_of(group);
+  if (members <= kAllToAll) {
+    // From the next rank on, so that members do not all begin with the same one.
+    for (std::uint32_t i = share.first; i < static_cast<std::uint32_t>(members) - 1; i += share.step) {
+      int to = me + 1 + static_cast<int>(i);
+      if (to >= members) to -= members;
+      raise_flag(team, arrival, me, to);
+    }
+  } else if (group.is_leader()) {
+    raise_flag(team, arrival, 0, (me + 1) % members);
+  }
+  return arrival;
+}
+
+template <Group G>
+ISOTOPE_HD bool await(G group, const Team& team, const Arrival& arrival, Call call) {
+  bool well = !team.stopped() && !arrival.refused;
+  const int me = team.rank(), members = team.size();
+  const Share share = share_of(group);
+  if (members <= kAllToAll) {
+    for (std::uint32_t i = share.first; well && i < static_cast<std::uint32_t>(members); i += share.step) {
+      if (static_cast<int>(i) != me) well = await_flag(team, arrival, static_cast<int>(i), static_cast<int>(i), call);
+    }
+  } else if (group.is_leader()) {
+    for (int step = 0, distance = 1; well && distance < members; ++step, distance *= 2) {
+      if (step != 0) raise_flag(team, arrival, step, (me + distance) % members);
+      well = await_flag(team, arrival, step, (me + members - distance) % members, call);
+    }
+  }
+  well = agree(group, well);
+  if (group.is_leader() && !arrival.refused) team.words()->rounds[arrival.index] = arrival.round;
+  return well;
+}
+
+}  // namespace detail
+
+/// This PE has come to round `round` of the barrier `index`. What its group wrote before is visible to those who wait,
+/// unless `order` is relaxed. Follow it by one wait.
+template <Group G>
+ISOTOPE_HD Arrival arrive(G group, const Team& team, int index = 0, Order order = Order::acq_rel,
+                          CallSite site = CallSite::current()) {
+  return detail::come(group, team, index, order, {"arrive", site});
+}
+
+/// Waits until every member has come to the same round.
+template <Group G>
+ISOTOPE_HD bool wait(G group, const Team& team, const Arrival& arrival, CallSite site = CallSite::current()) {
+  return detail::await(group, team, arrival, {"wait", site});
+}
+
+template <Group G>
+ISOTOPE_HD bool sync(G group, const Team& team, int index = 0, Order order = Order::acq_rel,
+                     CallSite site = CallSite::current()) {
+  const detail::Call call{"sync", site};
+  return detail::await(group, team, detail::come(group, team, index, order, call), call);
+}
+
+template <Group G>
+ISOTOPE_HD bool barrier(G group, const Team& team, int index = 0, CallSite site = CallSite::current()) {
+  const detail::Call call{"barrier", site};
+  // Loads and stores have no queue to drain: the release of the arrival and the acquire of the wait order all of them.
+  return detail::await(group, team, detail::come(group, team, index, Order::acq_rel, call), call);
+}
+
+/// Waits for all blocks of this PE's grid, and shows each what the others wrote before. All threads of all blocks call;
+/// the blocks must be resident together. `team` is any team of this PE that no other grid uses for this at the same
+/// time: it holds the count.
+ISOTOPE_HD bool grid_sync(const Team& team, CallSite site = CallSite::current()) {
+  const Block block = this_block();
+  block.sync();
+  bool well = true;
+  if (block.is_leader()) {
+    well = !team.stopped();
+    if (well) {
+      // Each block adds 1 and the first one what is missing to 2^32, so the high half counts completed rounds whatever
+      // the number of blocks.
+      std::uint64_t* word = &team.state().grid;
+      constexpr std::uint64_t kRound = std::uint64_t{1} << 32;
+      const std::uint64_t mine = block.rank() == 0 ? kRound - (block.grid_size() - 1) : 1;
+      const std::uint64_t before = fetch_add(word, mine, Order::acq_rel, Scope::device);
+      const std::uint64_t target = (before / kRound + 1) * kRound;
+      if (before + mine < target) {
+        detail::Patience patience(team);
+        std::uint64_t found = load(word, Order::acquire, Scope::device);
+        while (found < target) {
+          if (!patience.go_on()) {
+            patience.give_up({"grid_sync", site}, word, Cmp::ge, target, found, kNoPe);
+            well = false;
+            break;
+          }
+          found = load(word, Order::acquire, Scope::device);
+        }
+      }
+    }
+  }
+  return block.broadcast(well);
+}
+
+}  // namespace isotope

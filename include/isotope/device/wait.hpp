@@ -1,0 +1,89 @@
+// How a wait waits, and how it ends: shared by signal.hpp and sync.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "isotope/device/check.hpp"
+#include "isotope/device/team.hpp"
+
+namespace isotope::detail {
+
+template <class T>
+ISOTOPE_HD constexpr bool compare(T found, Cmp cmp, T expected) {
+  switch (cmp) {
+    case Cmp::eq:
+      return found == expected;
+    case Cmp::ne:
+      return found != expected;
+    case Cmp::gt:
+      return found > expected;
+    case Cmp::ge:
+      return found >= expected;
+    case Cmp::lt:
+      return found < expected;
+    case Cmp::le:
+      return found <= expected;
+  }
+  return false;
+}
+
+/// The patience of one wait by one thread: pauses between polls, and knows when to give up.
+class Patience {
+ public:
+  ISOTOPE_HD explicit Patience(const Team& team) : team_(&team) {}
+
+  /// After a poll that failed. False: the wait has to end, because of the job's end, the deadline, or a team that
+  /// another thread stopped.
+  ISOTOPE_HD bool go_on() {
+    if (polls_ == 0) start_ = platform::clock_ns();
+    platform::relax(++polls_);
+    // The early polls are nanoseconds apart: look at abort and clock on some. Later ones have yielded or slept: look
+    // each time.
+    if (polls_ < 1024 && polls_ % 64 != 0) return true;
+    const Control& control = *team_->state().control;
+    aborted_ = load(control.abort_word, Order::acquire) != 0;
+    waited_ = platform::clock_ns() - start_;
+    late_ = waited_ >= control.wait_deadline_ns;
+    return !aborted_ && !late_ && !team_->stopped();
+  }
+
+  /// Leaves word of a wait for `what` that has ended in vain: `from` is the World's rank it was to come from.
+  ISOTOPE_COLD void give_up(Call call, const void* what, Cmp cmp, std::uint64_t expected, std::uint64_t found,
+                            int from) const {
+    // A team that another thread stopped has its record already.
+    if (!aborted_ && !late_) return;
+    FaultRecord fault;
+    fault.fault = aborted_ ? Fault::aborted : Fault::deadline;
+    fault.call = call.name;
+    fault.site = call.site;
+    fault.address = what;
+    fault.from = from;
+    fault.cmp = static_cast<std::uint32_t>(cmp);
+    fault.expected = expected;
+    fault.found = found;
+    fault.waited_ns = waited_;
+    record_fault(team_->state(), fault);
+  }
+
+ private:
+  const Team* team_;
+  std::uint32_t polls_ = 0;
+  bool aborted_ = false, late_ = false;
+  std::uint64_t start_ = 0, waited_ = 0;
+};
+
+/// Waits for one word, by one thread.
+template <class W>
+ISOTOPE_HD bool wait_for_word(const Team& team, const W* word, Cmp cmp, W expected, Order order, int from, Call call) {
+  W found = load(word, order);
+  if (compare(found, cmp, expected)) return true;
+  Patience patience(team);
+  while (patience.go_on()) {
+    found = load(word, order);
+    if (compare(found, cmp, expected)) return true;
+  }
+  patience.give_up(call, word, cmp, static_cast<std::uint64_t>(expected), static_cast<std::uint64_t>(found), from);
+  return false;
+}
+
+}  // namespace isotope::detail

@@ -1,0 +1,65 @@
+// Copies, and wide accesses, on a GPU.
+#pragma once
+
+#if defined(__CUDACC__)
+
+#include <cstddef>
+#include <cstdint>
+
+#include "isotope/platform/cuda/atomic.hpp"
+
+namespace isotope::cuda {
+
+template <class V>
+ISOTOPE_DEVICE V load_wide(const void* p) {
+  return *static_cast<const V*>(p);
+}
+
+template <class V>
+ISOTOPE_DEVICE void store_wide(void* p, const V& value) {
+  *static_cast<V*>(p) = value;
+}
+
+/// Thread `rank` of `size` copies words rank, rank + size, ...: neighbours touch neighbouring words, and each thread
+/// has `Deep` loads under way before its first store waits for one.
+template <class V, int Deep>
+ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t words, std::uint32_t rank, std::uint32_t size) {
+  auto* to = reinterpret_cast<V*>(dst);
+  const auto* from = reinterpret_cast<const V*>(src);
+  std::size_t i = rank;
+  for (; i + (Deep - 1) * static_cast<std::size_t>(size) < words; i += static_cast<std::size_t>(size) * Deep) {
+    V held[Deep];
+#pragma unroll
+    for (int k = 0; k < Deep; ++k) held[k] = from[i + static_cast<std::size_t>(size) * k];
+#pragma unroll
+    for (int k = 0; k < Deep; ++k) to[i + static_cast<std::size_t>(size) * k] = held[k];
+  }
+  for (; i < words; i += size) to[i] = from[i];
+}
+
+/// This thread's part of a copy that `size` threads make together. 16 bytes at a time where both ends are equally
+/// aligned, less otherwise.
+ISOTOPE_DEVICE void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  auto* to = static_cast<char*>(dst);
+  const auto* from = static_cast<const char*>(src);
+  const auto skew = reinterpret_cast<std::uintptr_t>(to) ^ reinterpret_cast<std::uintptr_t>(from);
+  if ((skew & 3) != 0) return copy_words<std::uint8_t, 4>(to, from, bytes, rank, size);
+  const std::size_t align = (skew & 15) == 0 ? 16 : (skew & 7) == 0 ? 8 : 4;
+  std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(to)) & (align - 1);
+  if (head > bytes) head = bytes;
+  if (head != 0) copy_words<std::uint8_t, 1>(to, from, head, rank, size);
+  const std::size_t words = (bytes - head) / align;
+  if (align == 16) {
+    copy_words<uint4, 8>(to + head, from + head, words, rank, size);
+  } else if (align == 8) {
+    copy_words<std::uint64_t, 4>(to + head, from + head, words, rank, size);
+  } else {
+    copy_words<std::uint32_t, 4>(to + head, from + head, words, rank, size);
+  }
+  const std::size_t done = head + words * align;
+  if (done != bytes) copy_words<std::uint8_t, 1>(to + done, from + done, bytes - done, rank, size);
+}
+
+}  // namespace isotope::cuda
+
+#endif  // __CUDACC__

@@ -1,0 +1,83 @@
+// Identity and local synchronisation of a kernel thread on a GPU. The same names as platform/cpu/thread.hpp, which says
+// what each one means.
+#pragma once
+
+#if defined(__CUDACC__)
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "isotope/base/dim3.hpp"
+#include "isotope/platform/cuda/atomic.hpp"
+
+namespace isotope::cuda {
+
+inline constexpr std::uint32_t kWarpSize = 32;
+inline constexpr bool kThreadsRunTogether = true;
+
+ISOTOPE_DEVICE Dim3 thread_index() { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
+ISOTOPE_DEVICE Dim3 block_dim() { return {blockDim.x, blockDim.y, blockDim.z}; }
+ISOTOPE_DEVICE Dim3 block_index() { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
+ISOTOPE_DEVICE Dim3 grid_dim() { return {gridDim.x, gridDim.y, gridDim.z}; }
+ISOTOPE_DEVICE std::uint32_t thread_rank() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+ISOTOPE_DEVICE std::uint32_t block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+ISOTOPE_DEVICE std::uint32_t block_rank() { return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z); }
+
+ISOTOPE_DEVICE void block_sync() { __syncthreads(); }
+/// Lanes that exist: the last warp of a block may be partial, and a mask may not name what is not there.
+ISOTOPE_DEVICE std::uint32_t existing_lanes() {
+  const std::uint32_t first = thread_rank() & ~(kWarpSize - 1);
+  const std::uint32_t left = block_threads() - first;
+  return left >= kWarpSize ? 0xffffffffu : (1u << left) - 1;
+}
+ISOTOPE_DEVICE void warp_sync(std::uint32_t mask) { __syncwarp(mask & existing_lanes()); }
+template <class Word>
+ISOTOPE_DEVICE Word warp_exchange(std::uint32_t mask, Word value, std::uint32_t source) {
+  mask &= existing_lanes();
+  const bool there = source < kWarpSize && (mask >> source & 1) != 0;
+  const Word found = static_cast<Word>(__shfl_sync(mask, value, static_cast<int>(there ? source : 0)));
+  return there ? found : value;
+}
+ISOTOPE_DEVICE std::uint32_t warp_ballot(std::uint32_t mask, bool predicate) {
+  return __ballot_sync(mask & existing_lanes(), predicate);
+}
+ISOTOPE_DEVICE std::uint32_t warp_active_mask() { return __activemask(); }
+
+ISOTOPE_DEVICE std::uint64_t block_broadcast(std::uint64_t value) {
+  __shared__ std::uint64_t slot;
+  if (thread_rank() == 0) slot = value;
+  __syncthreads();
+  const std::uint64_t found = slot;
+  __syncthreads();  // the next broadcast may write only now
+  return found;
+}
+ISOTOPE_DEVICE bool block_broadcast_bool(bool value) { return __syncthreads_or(thread_rank() == 0 && value) != 0; }
+/// Whether all threads of the block, or of the warp, say yes.
+ISOTOPE_DEVICE bool block_all(bool value) { return __syncthreads_and(value) != 0; }
+
+template <class T, class Tag>
+ISOTOPE_DEVICE T& shared_storage() {
+  static_assert(std::is_trivially_default_constructible_v<T>, "shared memory has no constructors");
+  __shared__ T storage;
+  return storage;
+}
+ISOTOPE_DEVICE void* dynamic_shared(std::size_t* bytes) {
+  extern __shared__ __align__(128) unsigned char isotope_dynamic_shared[];
+  unsigned size;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(size));
+  *bytes = size;
+  return isotope_dynamic_shared;
+}
+
+/// The first polls follow each other at once; then the thread leaves the issue slots to others for growing times.
+ISOTOPE_DEVICE void relax(std::uint32_t failed_polls) {
+  if (failed_polls < 64) return;
+  __nanosleep(failed_polls < 4096 ? 20 : 200);
+}
+
+}  // namespace isotope::cuda
+
+#endif  // __CUDACC__

@@ -1,0 +1,92 @@
+// What a kernel's FaultRecord becomes: one Error that names the call, the place, and what was wrong.
+#include <fmt/format.h>
+
+#include "runtime/world_core.hpp"
+
+namespace isotope::runtime {
+
+namespace {
+
+const void* as_address(std::int64_t value) { return reinterpret_cast<const void*>(static_cast<std::intptr_t>(value)); }
+
+}  // namespace
+
+Error WorldCore::fault_error(const FaultRecord& fault) const {
+  return fault.fault == Fault::deadline || fault.fault == Fault::aborted ? wait_error(fault) : argument_error(fault);
+}
+
+Error WorldCore::wait_error(const FaultRecord& fault) const {
+  static constexpr const char* kCmp[] = {"==", "!=", ">", ">=", "<", "<="};
+  const std::string where =
+      fmt::format("{} at {}:{} on PE {} waited {:.3g} s for {} {} {} and found {}", fault.call, fault.site.file,
+                  fault.site.line, rank_, static_cast<double>(fault.waited_ns) * 1e-9, describe(fault.address),
+                  kCmp[fault.cmp], fault.expected, fault.found);
+  if (fault.fault == Fault::aborted) {
+    if (const auto notice = job_->segment().aborted()) {
+      return Error(notice->code, fmt::format("{}; {}", notice->message, where), rank_, notice->peer, fault.site);
+    }
+  }
+  const std::string from = fault.from == kNoPe ? std::string() : fmt::format("; it was to come from PE {}", fault.from);
+  return Error(Code::timeout,
+               fmt::format("{}{}. The deadline is ISOTOPE_WAIT_DEADLINE ({:.3g} s)", where, from,
+                           static_cast<double>(control_.wait_deadline_ns) * 1e-9),
+               rank_, fault.from, fault.site);
+}
+
+Error WorldCore::argument_error(const FaultRecord& fault) const {
+  Code code = Code::invalid_argument;
+  std::string what;
+  switch (fault.fault) {
+    case Fault::rank:
+      code = Code::out_of_range;
+      what = fmt::format("{}; a rank of the team, {} to {}, was expected", fault.value, fault.low, fault.high - 1);
+      break;
+    case Fault::index:
+      code = Code::out_of_range;
+      what = fmt::format("{}; {} to {} was expected", fault.value, fault.low, fault.high - 1);
+      break;
+    case Fault::null_pointer:
+      what = fmt::format("null with a length of {} bytes; an address was expected", fault.value);
+      break;
+    case Fault::misaligned:
+      code = Code::misaligned;
+      what = fmt::format("{}, {}; a multiple of {} was expected", as_address(fault.value),
+                         describe(as_address(fault.value)), fault.low);
+      break;
+    case Fault::not_symmetric:
+      code = Code::not_symmetric;
+      what = fmt::format("{} with {} bytes, {}; this PE's own address of a symmetric object was expected",
+                         as_address(fault.value), fault.high, describe(as_address(fault.value)));
+      break;
+    case Fault::past_object:
+      code = Code::out_of_range;
+      what = fmt::format("{}, {}, with {} bytes; at most {} were expected", as_address(fault.value),
+                         describe(as_address(fault.value)), fault.high, fault.low);
+      break;
+    case Fault::deadline:
+    case Fault::aborted:
+      break;
+  }
+  return Error(code,
+               fmt::format("{} at {}:{} on PE {}: `{}` is {}. The call did nothing, and the team is stopped until this "
+                           "error has been reported",
+                           fault.call, fault.site.file, fault.site.line, rank_, fault.argument, what),
+               rank_, Error::kNobody, fault.site);
+}
+
+std::string WorldCore::describe(const void* address) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (const auto& weak : teams_) {
+    const auto record = weak.lock();
+    if (!record) continue;
+    const auto words = reinterpret_cast<std::uintptr_t>(record->team.words());
+    if (at >= words && at < words + sizeof(TeamWords)) {
+      const std::size_t index = (at - words) / sizeof(TeamWords::Barrier);
+      return fmt::format("barrier {} of a team of {}", index, record->team.size());
+    }
+    if (address == &record->state.grid) return fmt::format("the grid of a team of {}", record->team.size());
+  }
+  return heap_->describe(address);
+}
+
+}  // namespace isotope::runtime
