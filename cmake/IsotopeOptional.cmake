@@ -85,12 +85,12 @@ function(isotope_print_found)
     "left out: the check of the sources' rules (python3)")
   isotope_row("clang++" "${version_CLANGXX}" "second compiler of the header check"
     "left out: the header check with a second compiler (clang-19)")
-  isotope_row("nvcc" "${version_NVCC}" "header check of base/ only (this version has no cuda platform yet)"
-    "left out: nvcc header check (this version has no cuda platform yet)")
+  isotope_row("nvcc" "${version_NVCC}" "compile check of all headers and of a kernel with every call"
+    "left out: the compile check of device code")
   isotope_row("MPI" "${version_MPIRUN}" "a peer of isotope bench (mpirun's environment is read at run time)"
     "left out: a peer of isotope bench (mpirun's environment is read at run time)")
-  isotope_row("UCX" "${version_UCX}" "not used: this version has no engine past one host yet"
-    "nothing left out: this version has no engine past one host yet")
+  isotope_row("UCX" "${version_UCX}" "a peer of isotope bench (this version has no engine past one host yet)"
+    "left out: a peer of isotope bench (this version has no engine past one host yet)")
 
   set(name_width 0)
   set(version_width 0)

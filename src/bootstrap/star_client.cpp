@@ -13,7 +13,6 @@ constexpr std::uint64_t kNoticeTag = 1;
 // The server knows who is missing and answers at the deadline. Only a server that is itself stuck lets a PE give up
 // alone, a little later, yet inside the promised 10 %.
 constexpr std::uint64_t kGracePercent = 7;
-constexpr std::uint64_t kGraceNs = 500'000'000;
 constexpr std::uint64_t kLastWordsNs = 200'000'000;
 
 }  // namespace
@@ -64,13 +63,14 @@ std::vector<std::byte> StarClient::allgather(std::span<const std::byte> mine) {
 }
 
 std::vector<std::byte> StarClient::await_answer(const os::Deadline& deadline) {
-  const std::uint64_t patience = deadline.span_ns() + deadline.span_ns() / 100 * kGracePercent + kGraceNs;
+  const std::uint64_t patience = deadline.span_ns() + deadline.span_ns() / 100 * kGracePercent;
   for (;;) {
     if (auto answer = channel_->poll_answer(*slot_)) return std::move(*answer);
     const std::uint64_t gone = deadline.elapsed_ns();
     if (gone >= patience) {
       channel_->forget(*slot_);
-      throw Error(Code::timeout, "the process that serves the rendezvous does not answer; is it stopped?", rank());
+      throw Error(Code::timeout, "the process that serves the rendezvous does not answer; is it stopped? "
+                  "ISOTOPE_BOOTSTRAP_DEADLINE sets how long to wait", rank());
     }
     const std::uint32_t want = os::kReadable | (channel_->wants_write() ? os::kWritable : 0);
     std::array<os::PollEntry, 2> entries{

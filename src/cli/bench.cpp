@@ -32,9 +32,10 @@ class Bench : public Command {
            "do for it).\n"
            "They take turns, so what disturbs the machine disturbs all alike; each number is the median of its turns. "
            "A ratio\n"
-           "above 1 means that ours is better. Peers are optional: with Open MPI installed when Isotope was "
-           "configured,\n"
-           "`alloc` and `startup` compare with it.\n";
+           "above 1 means that ours is better. Peers are optional: most benchmarks compare with Open MPI, its OSHMEM "
+           "or "
+           "UCX,\n"
+           "where these were installed when Isotope was configured.\n";
   }
 
   void declare(CLI::App& app) override {

@@ -34,32 +34,26 @@ Error WorldCore::wait_error(const FaultRecord& fault) const {
 }
 
 Error WorldCore::argument_error(const FaultRecord& fault) const {
-  Code code = Code::invalid_argument;
   std::string what;
   switch (fault.fault) {
     case Fault::rank:
-      code = Code::out_of_range;
       what = fmt::format("{}; a rank of the team, {} to {}, was expected", fault.value, fault.low, fault.high - 1);
       break;
     case Fault::index:
-      code = Code::out_of_range;
       what = fmt::format("{}; {} to {} was expected", fault.value, fault.low, fault.high - 1);
       break;
     case Fault::null_pointer:
       what = fmt::format("null with a length of {} bytes; an address was expected", fault.value);
       break;
     case Fault::misaligned:
-      code = Code::misaligned;
       what = fmt::format("{}, {}; a multiple of {} was expected", as_address(fault.value),
                          describe(as_address(fault.value)), fault.low);
       break;
     case Fault::not_symmetric:
-      code = Code::not_symmetric;
       what = fmt::format("{} with {} bytes, {}; this PE's own address of a symmetric object was expected",
                          as_address(fault.value), fault.high, describe(as_address(fault.value)));
       break;
     case Fault::past_object:
-      code = Code::out_of_range;
       what = fmt::format("{}, {}, with {} bytes; at most {} were expected", as_address(fault.value),
                          describe(as_address(fault.value)), fault.high, fault.low);
       break;
@@ -67,7 +61,7 @@ Error WorldCore::argument_error(const FaultRecord& fault) const {
     case Fault::aborted:
       break;
   }
-  return Error(code,
+  return Error(detail::code_of(fault.fault),
                fmt::format("{} at {}:{} on PE {}: `{}` is {}. The call did nothing, and the team is stopped until this "
                            "error has been reported",
                            fault.call, fault.site.file, fault.site.line, rank_, fault.argument, what),

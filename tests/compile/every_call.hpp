@@ -27,26 +27,25 @@ struct EveryCall {
 };
 
 template <class T>
-ISOTOPE_HD void every_word_operation(const Team& team, T* p, std::initializer_list<Order> orders = {Order::release},
-                                     std::initializer_list<Scope> scopes = {Scope::system}) {
+ISOTOPE_HD void every_access(T* p, Order order, Scope scope) {
   T expected{};
-  for (const Order order : orders) {
-    for (const Scope scope : scopes) {
-      store(p, load(p, order, scope), order, scope);
-      exchange(p, T{1}, order, scope);
-      compare_exchange(p, expected, T{2}, order, scope);
-      fetch_add(p, T{1}, order, scope);
-      fence(order, scope);
-      if constexpr (AtomicWord<T>) {
-        fetch_sub(p, T{1}, order, scope);
-        fetch_and(p, T{1}, order, scope);
-        fetch_or(p, T{1}, order, scope);
-        fetch_xor(p, T{1}, order, scope);
-        fetch_min(p, T{1}, order, scope);
-        fetch_max(p, T{1}, order, scope);
-      }
-    }
+  store(p, load(p, order, scope), order, scope);
+  exchange(p, T{1}, order, scope);
+  compare_exchange(p, expected, T{2}, order, scope);
+  fetch_add(p, T{1}, order, scope);
+  if constexpr (AtomicWord<T>) {
+    fetch_sub(p, T{1}, order, scope);
+    fetch_and(p, T{1}, order, scope);
+    fetch_or(p, T{1}, order, scope);
+    fetch_xor(p, T{1}, order, scope);
+    fetch_min(p, T{1}, order, scope);
+    fetch_max(p, T{1}, order, scope);
   }
+}
+
+template <class T>
+ISOTOPE_HD void every_word_operation(const Team& team, T* p) {
+  every_access(p, Order::acq_rel, Scope::system);
   atomic_set(team, p, atomic_fetch(team, p, 0), 0);
   atomic_swap(team, p, T{1}, 0);
   atomic_add(team, p, atomic_fetch_add(team, p, T{1}, 0), 0);
@@ -84,7 +83,7 @@ ISOTOPE_HD void every_multimem(const Team& team, void* p) {
 template <class T>
 ISOTOPE_HD void every_multimem_width(const Team& team, void* p) {
   if constexpr (sizeof(T) <= 4) every_multimem<Vec<T, 4 / sizeof(T)>>(team, p);
-  every_multimem<Vec<T, 8 / sizeof(T)>>(team, p);
+  if constexpr (sizeof(T) >= 4) every_multimem<Vec<T, 8 / sizeof(T)>>(team, p);
   every_multimem<Vec<T, 16 / sizeof(T)>>(team, p);
 }
 
@@ -118,9 +117,13 @@ ISOTOPE_HD void every_group_call(G group, const Team& team, const EveryCall& a) 
 }
 
 ISOTOPE_KERNEL void every_call(Team team, EveryCall a) {
-  every_word_operation(team, a.words,
-                       {Order::relaxed, Order::acquire, Order::release, Order::acq_rel, Order::seq_cst},
-                       {Scope::thread, Scope::block, Scope::cluster, Scope::device, Scope::system});
+  for (const Order order : {Order::relaxed, Order::acquire, Order::release, Order::acq_rel, Order::seq_cst}) {
+    for (const Scope scope : {Scope::thread, Scope::block, Scope::cluster, Scope::device, Scope::system}) {
+      every_access(a.words, order, scope);
+      fence(order, scope);
+    }
+  }
+  every_word_operation(team, a.words);
   every_word_operation(team, reinterpret_cast<std::int64_t*>(a.words));
   every_word_operation(team, a.words32);
   every_word_operation(team, reinterpret_cast<std::int32_t*>(a.words32));

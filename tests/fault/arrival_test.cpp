@@ -64,7 +64,13 @@ TEST_P(Arrival, OfSomeNeverHappens) {
     made->run([](World&, Seat&) { ADD_FAILURE() << "init() returned without all PEs"; });
     return made;
   };
-  const auto ran = testing::until_on_time(run, [](const FaultJob& made) { return made.on_time(kLatest); });
+  // On a machine so busy that the server itself came too late, PEs can only say that: it is not what is asked here.
+  const auto ran = testing::until_on_time(run, [](const FaultJob& made) {
+    for (int rank = 0; rank < made.pes(); ++rank) {
+      if (std::string(made.seat(rank).message).find("does not answer") != std::string::npos) return false;
+    }
+    return made.on_time(kLatest);
+  });
   FaultJob& job = *ran;
   int came = 0;
   for (int rank = 0; rank < job.pes(); ++rank) {

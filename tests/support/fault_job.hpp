@@ -113,6 +113,7 @@ class FaultJob {
 
   int pes() const { return shape_.pes; }
   Seat& seat(int rank) { return seats_[rank]; }
+  const Seat& seat(int rank) const { return seats_[rank]; }
   /// Options of one PE alone; not for threads.
   void set_options(int rank, const InitOptions& options) { options_[static_cast<std::size_t>(rank)] = options; }
   /// This PE never comes; only for PesAs::processes.

@@ -11,14 +11,9 @@
 #include <string>
 
 #include "isotope/base/call_site.hpp"
+#include "isotope/base/code.hpp"
 
 namespace isotope {
-
-enum class Code : int {
-#define X(name, number, reach, meaning) name = number,
-#include "isotope/base/codes.def"
-#undef X
-};
 
 /// How much is lost when a code is thrown.
 enum class Reach { call, peer, job, setup };

@@ -71,32 +71,78 @@ struct FloatFormat {
 
 }  // namespace detail
 
-// One body for the four types: the format, the storage word, and how a GPU converts where it can.
-#define ISOTOPE_NARROW_FLOAT(name, word, Format)                                                    \
-  struct name {                                                                                     \
-    word bits;                                                                                      \
-    name() = default;                                                                               \
-    ISOTOPE_HD explicit constexpr name(float value) : bits(static_cast<word>(Format::encode(value))) {} \
-    ISOTOPE_HD explicit constexpr operator float() const { return Format::decode(bits); }           \
-    ISOTOPE_HD static constexpr name from_bits(word bits_) {                                        \
-      name value{};                                                                                 \
-      value.bits = bits_;                                                                           \
-      return value;                                                                                 \
-    }                                                                                               \
-  };                                                                                                \
+// What a GPU converts by itself: two blocks of PTX per type, float %1 to bits %0 and bits %1 to float %0.
+#if defined(__CUDA_ARCH__)
+#define ISOTOPE_F16_TO "cvt.rn.f16.f32 %0, %1;"
+#define ISOTOPE_F16_FROM "cvt.f32.f16 %0, %1;"
+#define ISOTOPE_BF16_TO "cvt.rn.bf16.f32 %0, %1;"
+#define ISOTOPE_BF16_FROM "{ .reg .b16 zero; mov.b16 zero, 0; mov.b32 %0, {zero, %1}; }"
+#define ISOTOPE_FP8_TO(type) "cvt.rn.satfinite." type "x2.f32 %0, 0f00000000, %1;"
+#define ISOTOPE_FP8_FROM(type)                                    \
+  "{ .reg .b32 pair; .reg .b16 low, high;"                        \
+  " cvt.rn.f16x2." type "x2 pair, %1; mov.b32 {low, high}, pair;" \
+  " cvt.f32.f16 %0, low; }"
+#define ISOTOPE_CONVERT(name, arch, to, from)                                             \
+  ISOTOPE_HD constexpr std::uint32_t encode_##name(float value) {                         \
+    if (__CUDA_ARCH__ < arch || __builtin_is_constant_evaluated()) return Format_##name::encode(value); \
+    std::uint16_t bits = 0;                                                               \
+    asm(to : "=h"(bits) : "f"(value));                                                    \
+    return bits;                                                                          \
+  }                                                                                       \
+  ISOTOPE_HD constexpr float decode_##name(std::uint32_t bits) {                          \
+    if (__CUDA_ARCH__ < arch || __builtin_is_constant_evaluated()) return Format_##name::decode(bits); \
+    float value = 0;                                                                      \
+    asm(from : "=f"(value) : "h"(static_cast<std::uint16_t>(bits)));                      \
+    return value;                                                                         \
+  }
+#else
+#define ISOTOPE_CONVERT(name, arch, to, from)                                                               \
+  ISOTOPE_HD constexpr std::uint32_t encode_##name(float value) { return Format_##name::encode(value); }    \
+  ISOTOPE_HD constexpr float decode_##name(std::uint32_t bits) { return Format_##name::decode(bits); }
+#endif  // __CUDA_ARCH__
+
+// One body for the four types.
+#define ISOTOPE_NARROW_FLOAT(name, word)                                                                    \
+  struct name {                                                                                             \
+    word bits;                                                                                              \
+    name() = default;                                                                                       \
+    ISOTOPE_HD explicit constexpr name(float value) : bits(static_cast<word>(detail::encode_##name(value))) {} \
+    ISOTOPE_HD explicit constexpr operator float() const { return detail::decode_##name(bits); }            \
+    ISOTOPE_HD static constexpr name from_bits(word bits_) {                                                \
+      name value{};                                                                                         \
+      value.bits = bits_;                                                                                   \
+      return value;                                                                                         \
+    }                                                                                                       \
+  };                                                                                                        \
   static_assert(std::is_trivially_copyable_v<name> && sizeof(name) == sizeof(word))
 
-using F16Format = detail::FloatFormat<5, 10, true, false>;
-using Bf16Format = detail::FloatFormat<8, 7, true, false>;
-using E4m3Format = detail::FloatFormat<4, 3, false, true>;
-using E5m2Format = detail::FloatFormat<5, 2, true, true>;
+namespace detail {
 
-ISOTOPE_NARROW_FLOAT(f16, std::uint16_t, F16Format);
-ISOTOPE_NARROW_FLOAT(bf16, std::uint16_t, Bf16Format);
-ISOTOPE_NARROW_FLOAT(e4m3, std::uint8_t, E4m3Format);
-ISOTOPE_NARROW_FLOAT(e5m2, std::uint8_t, E5m2Format);
+using Format_f16 = FloatFormat<5, 10, true, false>;
+using Format_bf16 = FloatFormat<8, 7, true, false>;
+using Format_e4m3 = FloatFormat<4, 3, false, true>;
+using Format_e5m2 = FloatFormat<5, 2, true, true>;
+
+ISOTOPE_CONVERT(f16, 750, ISOTOPE_F16_TO, ISOTOPE_F16_FROM)
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+ISOTOPE_CONVERT(bf16, 900, ISOTOPE_BF16_TO, ISOTOPE_BF16_FROM)
+ISOTOPE_CONVERT(e4m3, 900, ISOTOPE_FP8_TO("e4m3"), ISOTOPE_FP8_FROM("e4m3"))
+ISOTOPE_CONVERT(e5m2, 900, ISOTOPE_FP8_TO("e5m2"), ISOTOPE_FP8_FROM("e5m2"))
+#else
+ISOTOPE_CONVERT(bf16, 9999, "", "")
+ISOTOPE_CONVERT(e4m3, 9999, "", "")
+ISOTOPE_CONVERT(e5m2, 9999, "", "")
+#endif  // sm_90
+
+}  // namespace detail
+
+ISOTOPE_NARROW_FLOAT(f16, std::uint16_t);
+ISOTOPE_NARROW_FLOAT(bf16, std::uint16_t);
+ISOTOPE_NARROW_FLOAT(e4m3, std::uint8_t);
+ISOTOPE_NARROW_FLOAT(e5m2, std::uint8_t);
 
 #undef ISOTOPE_NARROW_FLOAT
+#undef ISOTOPE_CONVERT
 
 template <class T>
 inline constexpr bool is_narrow_float =

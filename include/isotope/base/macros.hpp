@@ -2,20 +2,33 @@
 //
 // ISOTOPE_HD      a function that both a host compiler and nvcc's device pass compile
 // ISOTOPE_KERNEL  a kernel: ordinary code, launched by World::launch on whatever platform the PE drives
+// ISOTOPE_COLD    a function that is rarely called and stays out of line
+// ISOTOPE_UNROLL  before a loop of few turns that must not stay one
 // ISOTOPE_CHECKED 1 in the `checked` preset: assertions and device-side argument checks are on
 #pragma once
 
 #if defined(__CUDACC__)
 #define ISOTOPE_HD __host__ __device__ __forceinline__
 #define ISOTOPE_KERNEL __host__ __device__ inline
+#define ISOTOPE_COLD __host__ __device__ __noinline__ inline
+#define ISOTOPE_UNROLL _Pragma("unroll")
 #else
 #define ISOTOPE_HD inline
 #define ISOTOPE_KERNEL inline
+#define ISOTOPE_COLD __attribute__((noinline, cold)) inline
+#define ISOTOPE_UNROLL _Pragma("GCC unroll 16")
 #endif  // __CUDACC__
 
 #if !defined(ISOTOPE_CHECKED)
 #define ISOTOPE_CHECKED 0
 #endif  // ISOTOPE_CHECKED
+
+// Ranks are checked in release builds too, except on a GPU, where the registers for it are dear.
+#if ISOTOPE_CHECKED || !defined(__CUDA_ARCH__)
+#define ISOTOPE_CHECK_RANKS 1
+#else
+#define ISOTOPE_CHECK_RANKS 0
+#endif  // ISOTOPE_CHECK_RANKS
 
 #define ISOTOPE_VERSION_MAJOR 0
 #define ISOTOPE_VERSION_MINOR 1

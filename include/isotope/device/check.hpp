@@ -9,22 +9,51 @@
 #include <cstdint>
 
 #include "isotope/base/call_site.hpp"
+#include "isotope/base/code.hpp"
 #include "isotope/device/team.hpp"
 
 namespace isotope::detail {
+
+/// What the host will throw for a fault.
+ISOTOPE_HD constexpr Code code_of(Fault fault) {
+  switch (fault) {
+    case Fault::deadline:
+      return Code::timeout;
+    case Fault::aborted:
+      return Code::aborted;
+    case Fault::null_pointer:
+      return Code::invalid_argument;
+    case Fault::misaligned:
+      return Code::misaligned;
+    case Fault::not_symmetric:
+      return Code::not_symmetric;
+    case Fault::rank:
+    case Fault::index:
+    case Fault::past_object:
+      break;
+  }
+  return Code::out_of_range;
+}
+
+/// 0 while the team works, or the code of the fault that stopped it. By one thread.
+ISOTOPE_HD int outcome(const Team& team) {
+  if (!team.stopped()) return 0;
+  const FaultRecord& fault = team.state().control->fault;
+  // Stopped, and the record is another's that is still being written, or was reported: the job is in trouble anyway.
+  if (load(&fault.state, Order::acquire) != 2) return static_cast<int>(Code::aborted);
+  return static_cast<int>(code_of(fault.fault));
+}
+
+/// Bytes from the first to the last of `count` elements, `stride` apart.
+ISOTOPE_HD constexpr std::size_t strided_bytes(std::size_t count, std::size_t stride, std::size_t each) {
+  return count == 0 ? 0 : ((count - 1) * stride + 1) * each;
+}
 
 /// What is known about a call while its arguments are looked at.
 struct Call {
   const char* name;
   CallSite site;
 };
-
-// Cold, and kept out of line: calls that are fine pay a comparison.
-#if defined(__CUDACC__)
-#define ISOTOPE_COLD __host__ __device__ __noinline__ inline
-#else
-#define ISOTOPE_COLD __attribute__((noinline, cold)) inline
-#endif  // __CUDACC__
 
 ISOTOPE_COLD bool refuse(const Team& team, Call call, Fault why, const char* argument, std::int64_t value,
                          std::int64_t low, std::int64_t high) {
@@ -74,11 +103,7 @@ ISOTOPE_HD bool symmetric_is_good(const Team& team, Call call, const char* argum
   return refuse(team, call, Fault::past_object, argument, value, static_cast<std::int64_t>(left), size);
 }
 
-#if ISOTOPE_CHECKED || !defined(__CUDA_ARCH__)
-inline constexpr bool kCheckRanks = true;
-#else
-inline constexpr bool kCheckRanks = false;
-#endif  // ISOTOPE_CHECKED
+inline constexpr bool kCheckRanks = ISOTOPE_CHECK_RANKS != 0;
 inline constexpr bool kCheckAddresses = ISOTOPE_CHECKED != 0;
 
 /// The usual check of a remote call: member `rank`, and `bytes` of the symmetric argument `p`.

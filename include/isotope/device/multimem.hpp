@@ -76,6 +76,7 @@ ISOTOPE_HD V load_reduce_copies(const Team& team, const V* p) {
   Wide<T> sums[V::kSize] = {};
   for (int rank = 0; rank < team.size(); ++rank) {
     const V copy = platform::load_wide<V>(team.at(p, rank));
+    ISOTOPE_UNROLL
     for (int i = 0; i < V::kSize; ++i) {
       const auto element = static_cast<Wide<T>>(copy[i]);
       if (rank == 0) {
@@ -87,6 +88,7 @@ ISOTOPE_HD V load_reduce_copies(const Team& team, const V* p) {
     }
   }
   V result;
+  ISOTOPE_UNROLL
   for (int i = 0; i < V::kSize; ++i) result[i] = static_cast<T>(sums[i]);
   return result;
 }
@@ -98,13 +100,16 @@ ISOTOPE_HD void reduce_into(V* p, const V& value) {
   constexpr int kBytes = sizeof(T) == 8 ? 8 : 4;
   using Part = Vec<T, kBytes / static_cast<int>(sizeof(T))>;
   using W = Word<kBytes>;
+  ISOTOPE_UNROLL
   for (int i = 0; i < V::kSize; i += Part::kSize) {
     auto* word = reinterpret_cast<W*>(&p->data[i]);
     Part mine;
+    ISOTOPE_UNROLL
     for (int k = 0; k < Part::kSize; ++k) mine[k] = value[i + k];
     W found = load(word);
     for (bool done = false; !done;) {
       Part next = bit_cast<Part>(found);
+      ISOTOPE_UNROLL
       for (int k = 0; k < Part::kSize; ++k) next[k] = combine<Op>(next[k], mine[k]);
       done = compare_exchange(word, found, bit_cast<W>(next));
     }

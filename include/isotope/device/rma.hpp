@@ -211,7 +211,7 @@ template <Group G, class T>
 ISOTOPE_HD void iput(G group, const Team& team, T* dst, const std::type_identity_t<T>* src, std::size_t dst_stride,
                      std::size_t src_stride, std::size_t count, int to, CallSite site = CallSite::current()) {
   group.sync();
-  const std::size_t span = count == 0 ? 0 : ((count - 1) * dst_stride + 1) * sizeof(T);
+  const std::size_t span = detail::strided_bytes(count, dst_stride, sizeof(T));
   if (count != 0 && !team.stopped() && detail::put_is_good(team, {"iput", site}, dst, src, span, to)) {
     T* there = team.at(dst, to);
     for (std::size_t i = group.thread_rank(); i < count; i += group.size()) there[i * dst_stride] = src[i * src_stride];
@@ -223,7 +223,7 @@ template <Group G, class T>
 ISOTOPE_HD void iget(G group, const Team& team, T* dst, const std::type_identity_t<T>* src, std::size_t dst_stride,
                      std::size_t src_stride, std::size_t count, int from, CallSite site = CallSite::current()) {
   group.sync();
-  const std::size_t span = count == 0 ? 0 : ((count - 1) * src_stride + 1) * sizeof(T);
+  const std::size_t span = detail::strided_bytes(count, src_stride, sizeof(T));
   if (count != 0 && !team.stopped() && detail::get_is_good(team, {"iget", site}, dst, src, span, from)) {
     const T* there = team.at(src, from);
     for (std::size_t i = group.thread_rank(); i < count; i += group.size()) dst[i * dst_stride] = there[i * src_stride];

@@ -1,0 +1,52 @@
+/* The C edge: every device operation as a plain C function over a team pointer. The base for bitcode, Triton and other
+ * languages. device/c_calls.def is the table of all of them; the C++ headers it names say what each one means.
+ *
+ *   int isotope_put(const isotope_team* team, void* dst, const void* src, size_t bytes, int to);
+ *   int isotope_put_block(...);                  the same, called by all threads of a block; _warp: of a warp
+ *   uint64_t isotope_atomic_fetch_add_u64(const isotope_team* team, uint64_t* word, uint64_t value, int pe);
+ *
+ * A call that gives no value returns 0, or the number of the error (base/codes.def) that has stopped the team; one that
+ * gives a value gives zero then. Called from the host, in any build, they check their arguments first: a bad one is
+ * recorded, nothing is written, and World::synchronize throws it. A team pointer is the address of an isotope::Team. */
+#ifndef ISOTOPE_ISOTOPE_H
+#define ISOTOPE_ISOTOPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct isotope_team isotope_team;
+
+enum {
+  ISOTOPE_ORDER_RELAXED,
+  ISOTOPE_ORDER_ACQUIRE,
+  ISOTOPE_ORDER_RELEASE,
+  ISOTOPE_ORDER_ACQ_REL,
+  ISOTOPE_ORDER_SEQ_CST
+};
+enum {
+  ISOTOPE_SCOPE_THREAD,
+  ISOTOPE_SCOPE_BLOCK,
+  ISOTOPE_SCOPE_CLUSTER,
+  ISOTOPE_SCOPE_DEVICE,
+  ISOTOPE_SCOPE_SYSTEM
+};
+enum { ISOTOPE_SIGNAL_SET, ISOTOPE_SIGNAL_ADD };
+enum { ISOTOPE_CMP_EQ, ISOTOPE_CMP_NE, ISOTOPE_CMP_GT, ISOTOPE_CMP_GE, ISOTOPE_CMP_LT, ISOTOPE_CMP_LE };
+
+#define ISOTOPE_DO(name, parameters, guard, ...) int isotope_##name parameters;
+#define ISOTOPE_GIVE(type, name, parameters, guard, ...) type isotope_##name parameters;
+#define ISOTOPE_PLAIN(name, parameters, ...) void isotope_##name parameters;
+#include "isotope/device/c_calls.def"
+#undef ISOTOPE_DO
+#undef ISOTOPE_GIVE
+#undef ISOTOPE_PLAIN
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
