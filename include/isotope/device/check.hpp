@@ -55,8 +55,9 @@ struct Call {
   CallSite site;
 };
 
-ISOTOPE_COLD bool refuse(const Team& team, Call call, Fault why, const char* argument, std::int64_t value,
-                         std::int64_t low, std::int64_t high) {
+// Takes the state, not the Team: a Team whose address leaves the caller cannot stay in registers.
+ISOTOPE_COLD void record_refusal(TeamState& team, Call call, Fault why, const char* argument, std::int64_t value,
+                                 std::int64_t low, std::int64_t high) {
   FaultRecord fault;
   fault.fault = why;
   fault.call = call.name;
@@ -65,7 +66,13 @@ ISOTOPE_COLD bool refuse(const Team& team, Call call, Fault why, const char* arg
   fault.value = value;
   fault.low = low;
   fault.high = high;
-  record_fault(team.state(), fault);
+  record_fault(team, fault);
+}
+
+ISOTOPE_HD bool refuse(const Team& team, Call call, Fault why, const char* argument, std::int64_t value,
+                       std::int64_t low, std::int64_t high) {
+  record_refusal(team.state(), call, why, argument, value, low, high);
+  team.mark_stopped();
   return false;
 }
 

@@ -110,7 +110,7 @@ ISOTOPE_HD bool wait_until(G group, const Team& team, const W* word, Cmp cmp, st
           detail::wait_for_word(team, detail::value_of(word), cmp, value, order,
                                 from == kNoPe ? kNoPe : team.world_rank(from), call);
   }
-  return group.broadcast(met);
+  return detail::told(team, group.broadcast(met));
 }
 
 /// A Signal with its round counter, both on the device: a kernel that is launched (or replayed) again goes on counting,

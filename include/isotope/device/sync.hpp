@@ -95,7 +95,7 @@ ISOTOPE_HD bool await(G group, const Team& team, const Arrival& arrival, Call ca
   }
   well = agree(group, well);
   if (group.is_leader() && !arrival.refused) team.words()->rounds[arrival.index] = arrival.round;
-  return well;
+  return told(team, well);
 }
 
 }  // namespace detail
@@ -159,7 +159,7 @@ ISOTOPE_HD bool grid_sync(const Team& team, CallSite site = CallSite::current())
       }
     }
   }
-  return block.broadcast(well);
+  return detail::told(team, block.broadcast(well));
 }
 
 }  // namespace isotope

@@ -72,8 +72,20 @@ class Team {
     return static_cast<std::uint32_t>(rank) < static_cast<std::uint32_t>(size_);
   }
 
-  /// Whether a wait on this team has given up: puts, signals and waits do nothing then.
-  ISOTOPE_HD bool stopped() const { return load(&state_->stopped) != 0; }
+  /// Whether a call on this team has given up: puts, signals and waits do nothing then. Where looking it up in memory is
+  /// dear, this knows what happened to calls of this thread with this Team and its references, not with copies of it;
+  /// other threads find out in their next wait.
+  ISOTOPE_HD bool stopped() const {
+    if constexpr (platform::kStopIsCheap) {
+      return load(&state_->stopped) != 0;
+    } else {
+      return marked_ != 0;
+    }
+  }
+  /// Called by every thread of a group whose call gave up.
+  ISOTOPE_HD void mark_stopped() const {
+    if constexpr (!platform::kStopIsCheap) marked_ = 1;
+  }
 
   ISOTOPE_HD TeamState& state() const { return *state_; }
   /// This PE's words of the team's barriers.
@@ -87,6 +99,7 @@ class Team {
   std::int32_t start_ = 0;               // world rank of member 0
   std::int32_t pe_stride_ = 1;           // world ranks between members; may be negative, never 0
   std::int32_t world_rank_ = 0;          // of this PE
+  mutable std::uint32_t marked_ = 0;     // this thread saw a call on this team give up
   std::int64_t slot_bytes_ = 0;          // between the heaps of neighbouring PEs of the World
   const std::int32_t* table_ = nullptr;  // world ranks of a team that is not strided
   TeamState* state_ = nullptr;

@@ -27,10 +27,26 @@ ISOTOPE_HD constexpr bool compare(T found, Cmp cmp, T expected) {
   return false;
 }
 
+/// Leaves word of a wait that has ended in vain. `from` is the World's rank it was to come from.
+ISOTOPE_COLD void record_wait(TeamState& team, Call call, Fault why, const void* what, Cmp cmp, std::uint64_t expected,
+                              std::uint64_t found, int from, std::uint64_t waited_ns) {
+  FaultRecord fault;
+  fault.fault = why;
+  fault.call = call.name;
+  fault.site = call.site;
+  fault.address = what;
+  fault.from = from;
+  fault.cmp = static_cast<std::uint32_t>(cmp);
+  fault.expected = expected;
+  fault.found = found;
+  fault.waited_ns = waited_ns;
+  record_fault(team, fault);
+}
+
 /// The patience of one wait by one thread: pauses between polls, and knows when to give up.
 class Patience {
  public:
-  ISOTOPE_HD explicit Patience(const Team& team) : team_(&team) {}
+  ISOTOPE_HD explicit Patience(const Team& team) : team_(&team.state()) {}
 
   /// After a poll that failed. False: the wait has to end, because of the job's end, the deadline, or a team that
   /// another thread stopped.
@@ -40,37 +56,32 @@ class Patience {
     // The early polls are nanoseconds apart: look at abort and clock on some. Later ones have yielded or slept: look
     // each time.
     if (polls_ < 1024 && polls_ % 64 != 0) return true;
-    const Control& control = *team_->state().control;
+    const Control& control = *team_->control;
     aborted_ = load(control.abort_word, Order::acquire) != 0;
     waited_ = platform::clock_ns() - start_;
     late_ = waited_ >= control.wait_deadline_ns;
-    return !aborted_ && !late_ && !team_->stopped();
+    return !aborted_ && !late_ && load(&team_->stopped) == 0;
   }
 
-  /// Leaves word of a wait for `what` that has ended in vain: `from` is the World's rank it was to come from.
-  ISOTOPE_COLD void give_up(Call call, const void* what, Cmp cmp, std::uint64_t expected, std::uint64_t found,
-                            int from) const {
+  ISOTOPE_HD void give_up(Call call, const void* what, Cmp cmp, std::uint64_t expected, std::uint64_t found,
+                          int from) const {
     // A team that another thread stopped has its record already.
-    if (!aborted_ && !late_) return;
-    FaultRecord fault;
-    fault.fault = aborted_ ? Fault::aborted : Fault::deadline;
-    fault.call = call.name;
-    fault.site = call.site;
-    fault.address = what;
-    fault.from = from;
-    fault.cmp = static_cast<std::uint32_t>(cmp);
-    fault.expected = expected;
-    fault.found = found;
-    fault.waited_ns = waited_;
-    record_fault(team_->state(), fault);
+    if (aborted_ || late_)
+      record_wait(*team_, call, aborted_ ? Fault::aborted : Fault::deadline, what, cmp, expected, found, from, waited_);
   }
 
  private:
-  const Team* team_;
+  TeamState* team_;
   std::uint32_t polls_ = 0;
   bool aborted_ = false, late_ = false;
   std::uint64_t start_ = 0, waited_ = 0;
 };
+
+/// The end of a group's wait, in every thread: one that was not met stops the team.
+ISOTOPE_HD bool told(const Team& team, bool met) {
+  if (!met) team.mark_stopped();
+  return met;
+}
 
 /// Waits for one word, by one thread.
 template <class W>

@@ -81,40 +81,46 @@ ISOTOPE_HD bool wait_all(G group, const Team& team, const Words<W>& words, Call 
     if (!words.counts(i)) continue;
     well = wait_for_word(team, value_of(&words.words[i]), words.cmp, words.expected(i), words.order, kNoPe, call);
   }
-  return agree(group, well);
+  return told(team, agree(group, well));
 }
 
 template <Group G, WaitWord W>
 ISOTOPE_HD std::size_t wait_any(G group, const Team& team, const Words<W>& words, Call call) {
   std::size_t found = kNoIndex;
-  if (group.is_leader() && !team.stopped() && words_are_good(team, call, words.words, words.count)) {
+  bool well = !team.stopped();
+  if (well && group.is_leader()) {
+    well = words_are_good(team, call, words.words, words.count);
     Patience patience(team);
-    for (bool waiting = true; waiting;) {
+    for (bool waiting = true; well && waiting;) {
       found = words.first_met(&waiting);
       if (found != kNoIndex) break;
       if (waiting && !patience.go_on()) {
         words.give_up(patience, call);
-        break;
+        well = false;
       }
     }
   }
+  told(team, group.broadcast(well));
   return group.broadcast(found);
 }
 
 template <Group G, WaitWord W>
 ISOTOPE_HD std::size_t wait_some(G group, const Team& team, const Words<W>& words, std::size_t* indices, Call call) {
   std::size_t found = 0;
-  if (group.is_leader() && !team.stopped() && words_are_good(team, call, words.words, words.count)) {
+  bool well = !team.stopped();
+  if (well && group.is_leader()) {
+    well = words_are_good(team, call, words.words, words.count);
     Patience patience(team);
-    for (bool waiting = true; waiting;) {
+    for (bool waiting = true; well && waiting;) {
       found = words.collect_met(indices, &waiting);
       if (found != 0) break;
       if (waiting && !patience.go_on()) {
         words.give_up(patience, call);
-        break;
+        well = false;
       }
     }
   }
+  told(team, group.broadcast(well));
   return group.broadcast(found);
 }
 
