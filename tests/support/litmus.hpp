@@ -26,7 +26,8 @@ inline constexpr int kLitmusPes = 5;
 
 /// What `from` writes for `to` in a round, at place `i`: no two of them are equal, and none is a neighbour of another.
 ISOTOPE_HD std::uint64_t litmus_value(int from, int to, std::uint64_t round, std::uint64_t i) {
-  const std::uint64_t key = ((round * 16 + static_cast<std::uint64_t>(from)) * 16 + static_cast<std::uint64_t>(to)) * 64 + i;
+  const std::uint64_t key =
+      ((round * 16 + static_cast<std::uint64_t>(from)) * 16 + static_cast<std::uint64_t>(to)) * 64 + i;
   return (key + 1) * 0x9e3779b97f4a7c15u;  // odd: one to one
 }
 

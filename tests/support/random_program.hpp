@@ -36,18 +36,43 @@ class Random {
   std::uint64_t state_;
 };
 
-inline constexpr std::uint32_t kRegionBytes = 8192;   // symmetric, of each PE
-inline constexpr std::uint32_t kConstantBytes = 4096; // private sources, of each PE
+inline constexpr std::uint32_t kRegionBytes = 8192;    // symmetric, of each PE
+inline constexpr std::uint32_t kConstantBytes = 4096;  // private sources, of each PE
 inline constexpr std::uint32_t kNowhere = ~0u;
 inline constexpr unsigned char kLogPoison = 0xc7;
 
 enum class Op : std::uint8_t {
-  put, put_nbi, put_signal, put_signal_nbi, p, iput,  // into the region of `pe`
-  get, get_nbi, g, iget,                              // from the region of `pe`
-  atomic, signal, await, fence, quiet
+  put,
+  put_nbi,
+  put_signal,
+  put_signal_nbi,
+  p,
+  iput,  // into the region of `pe`
+  get,
+  get_nbi,
+  g,
+  iget,  // from the region of `pe`
+  atomic,
+  signal,
+  await,
+  fence,
+  quiet
 };
 enum class AtomicOp : std::uint8_t {
-  set, fetch, swap, compare_swap, inc, fetch_inc, add, fetch_add, bit_and, fetch_and, bit_or, fetch_or, bit_xor, fetch_xor
+  set,
+  fetch,
+  swap,
+  compare_swap,
+  inc,
+  fetch_inc,
+  add,
+  fetch_add,
+  bit_and,
+  fetch_and,
+  bit_or,
+  fetch_or,
+  bit_xor,
+  fetch_xor
 };
 enum class AtomicType : std::uint8_t { u32, i32, u64, i64, f32, f64 };
 /// Where a step's own end is.

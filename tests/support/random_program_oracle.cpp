@@ -132,37 +132,4 @@ void apply(Program& program, int me, std::uint32_t index) {
   }
 }
 
-std::string describe(const Program& program, std::uint32_t writer) {
-  if (writer == kNowhere) return "no step";
-  static const char* const kOps[] = {"put", "put_nbi", "put_signal", "put_signal_nbi", "p",     "iput",  "get", "get_nbi",
-                                     "g",   "iget",    "atomic",     "signal",         "await", "fence", "quiet"};
-  static const char* const kWho[] = {"thread", "warp", "block"};
-  const std::uint32_t pe = writer >> 16, index = writer & 0xffff;
-  const PeProgram& mine = program.pes.at(pe);
-  const Step& s = mine.steps.at(index);
-  std::uint32_t phase = 0;
-  Who who = Who::block;
-  for (const Section& section : mine.sections) {
-    who = section.who;
-    if (index < section.last) break;
-    phase += section.ends_phase;
-  }
-  std::string text = "phase " + std::to_string(phase) + ", step " + std::to_string(index) + " of PE " +
-                     std::to_string(pe) + ": " + kOps[static_cast<int>(s.op)] + " by a " + kWho[static_cast<int>(who)];
-  const auto add = [&](const char* name, std::uint64_t value) { text += std::string(" ") + name + "=" + std::to_string(value); };
-  if (s.op == Op::atomic) {
-    add("op", static_cast<std::uint64_t>(s.atomic));
-    add("type", static_cast<std::uint64_t>(s.type));
-  }
-  add("pe", static_cast<std::uint64_t>(s.pe));
-  add("remote", s.remote);
-  add("local", s.local);
-  add("count", s.count);
-  add("width", s.width);
-  add("strides", s.remote_stride * 1000 + s.local_stride);
-  add("flag", s.flag);
-  add("value", s.value);
-  return text;
-}
-
 }  // namespace isotope::testing
