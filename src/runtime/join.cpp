@@ -164,6 +164,7 @@ void WorldCore::map_job(const Knobs& knobs) {
   control_.abort_word = reinterpret_cast<const std::uint64_t*>(&job_->segment().header().abort_word);
   control_.wait_deadline_ns = wait_deadline_ns_;
   control_.pe = rank_;
+  control_.fault = &fault_;
   cells_ = std::make_unique<TeamCells>(*job_, rank_);
   world_team_ = std::make_shared<TeamRecord>();
   TeamRecord& world = *world_team_;

@@ -96,6 +96,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
 
   std::shared_ptr<ProcessJob> job_;
   Control control_;
+  FaultRecord fault_;
   std::unique_ptr<TeamCells> cells_;
   std::shared_ptr<TeamRecord> world_team_;
   std::unique_ptr<Heap> heap_;

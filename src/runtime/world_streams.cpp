@@ -62,10 +62,10 @@ std::exception_ptr WorldCore::failure(bool report) {
   const auto notice = job_->segment().aborted();
   if (notice && notice->code == Code::exited) end_process(notice->exit_code);
   const std::lock_guard lock(mutex_);
-  const bool fault = load(&control_.fault.state, Order::acquire) == 2;
+  const bool fault = load(&fault_.complete, Order::acquire) != 0;
   if (fault && !fault_reported_) {
     if (report) fault_reported_ = true;
-    return std::make_exception_ptr(fault_error(control_.fault));
+    return std::make_exception_ptr(fault_error(fault_));
   }
   if (notice) return std::make_exception_ptr(error_from(*notice, rank_));
   return nullptr;
@@ -85,7 +85,8 @@ void WorldCore::rearm_if_idle() {
     }
   }
   fault_reported_ = false;
-  store(&control_.fault.state, 0u, Order::release);
+  store(&fault_.complete, 0u);
+  store(&control_.fault_claimed, 0u, Order::release);
 }
 
 }  // namespace isotope::runtime

@@ -259,7 +259,7 @@ void check(const char* name, int pes, Launch launch) {
   for (int pe = 0; pe < pes; ++pe) {
     Result result;
     CUDA_OK(cudaMemcpy(&result, job.heap<Result>(pe), sizeof result, cudaMemcpyDefault));
-    expect(result.wrong == 0 && result.waits_lost == 0 && job.control(pe).fault.state == 0,
+    expect(result.wrong == 0 && result.waits_lost == 0 && job.fault(pe).complete == 0,
            std::string(name) + ", " + std::to_string(pes) + " PEs, PE " + std::to_string(pe) + ": " +
                std::to_string(result.wrong) + " wrong, " + std::to_string(result.waits_lost) + " lost");
   }
@@ -319,8 +319,8 @@ void check_deadline() {
   OneGpuJob job(2, 200'000'000);
   job.launch<wait_for_nothing>(1, 1, 64, job.team(1), job.heap<Signal>(1, 64));
   job.synchronize();
-  const FaultRecord& fault = job.control(1).fault;
-  expect(fault.state == 2 && fault.fault == Fault::deadline && fault.expected == 7 && fault.found == 0 && fault.from == 0,
+  const FaultRecord& fault = job.fault(1);
+  expect(fault.complete == 1 && fault.fault == Fault::deadline && fault.expected == 7 && fault.found == 0 && fault.from == 0,
          "deadline: recorded");
   expect(OneGpuJob::text(fault.call) == "wait_until", "deadline: names the call: " + OneGpuJob::text(fault.call));
   expect(OneGpuJob::text(fault.site.file).find("device_library.cu") != std::string::npos && fault.site.line > 0,
@@ -332,7 +332,7 @@ void check_deadline() {
   job.launch<wait_for_nothing>(1, 1, 64, job.team(1), job.heap<Signal>(1, 64));
   job.abort();
   job.synchronize();
-  expect(job.control(1).fault.state == 2 && job.control(1).fault.fault == Fault::aborted, "abort: ends the wait");
+  expect(job.fault(1).complete == 1 && job.fault(1).fault == Fault::aborted, "abort: ends the wait");
 }
 
 void check_arguments() {
@@ -341,8 +341,8 @@ void check_arguments() {
   const auto bad = [&](const char* name, Fault why, const char* argument, auto launch) {
     launch();
     job.synchronize();
-    const FaultRecord fault = job.control(0).fault;
-    expect(fault.state == 2 && fault.fault == why && OneGpuJob::text(fault.argument) == argument,
+    const FaultRecord fault = job.fault(0);
+    expect(fault.complete == 1 && fault.fault == why && OneGpuJob::text(fault.argument) == argument,
            std::string("refused: ") + name + " (" + OneGpuJob::text(fault.argument) + " = " + std::to_string(fault.value) +
                ", " + std::to_string(fault.low) + " to " + std::to_string(fault.high) + ")");
     std::vector<unsigned char> heap(4096);

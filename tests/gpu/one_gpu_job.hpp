@@ -55,21 +55,11 @@ class OneGpuJob {
     CUDA_OK(cudaMalloc(&base_, slot_bytes_ * static_cast<std::size_t>(pes)));
     CUDA_OK(cudaMemset(base_, 0, slot_bytes_ * static_cast<std::size_t>(pes)));
     CUDA_OK(cudaHostAlloc(&pinned_, sizeof(Pinned) * static_cast<std::size_t>(pes), cudaHostAllocMapped));
-    CUDA_OK(cudaMalloc(&states_, sizeof(TeamState) * static_cast<std::size_t>(pes)));
+    CUDA_OK(cudaMalloc(&local_, sizeof(Local) * static_cast<std::size_t>(pes)));
     for (int pe = 0; pe < pes; ++pe) {
-      Pinned& mine = pinned_[pe];
-      new (&mine) Pinned{};
-      mine.control.abort_word = &pinned_[0].abort_word;
-      mine.control.wait_deadline_ns = deadline_ns;
-      mine.control.pe = pe;
-      // Two objects: all of the heap but its last megabyte, and that.
-      const auto heap = reinterpret_cast<std::uint64_t>(slot(pe) + kWordsBytes);
-      mine.ranges[0] = {heap, kHeapBytes - (1 << 20)};
-      mine.control.objects.count = 1;
-      mine.control.objects.ranges = reinterpret_cast<std::uint64_t>(&mine.ranges[0]);
-      TeamState state;
-      state.control = &mine.control;
-      CUDA_OK(cudaMemcpy(&states_[pe], &state, sizeof state, cudaMemcpyHostToDevice));
+      new (&pinned_[pe]) Pinned{};
+      deadline_ns_ = deadline_ns;
+      write_local(pe);
       cudaStream_t stream;
       CUDA_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
       streams_.push_back(stream);
@@ -77,7 +67,7 @@ class OneGpuJob {
   }
   ~OneGpuJob() {
     for (cudaStream_t stream : streams_) cudaStreamDestroy(stream);
-    cudaFree(states_);
+    cudaFree(local_);
     cudaFree(base_);
     cudaFreeHost(pinned_);
   }
@@ -86,7 +76,7 @@ class OneGpuJob {
 
   int pes() const { return pes_; }
   Team team(int pe) const {
-    return runtime::TeamAccess::make(pe, pes_, static_cast<std::int64_t>(slot_bytes_), &states_[pe],
+    return runtime::TeamAccess::make(pe, pes_, static_cast<std::int64_t>(slot_bytes_), &local_[pe].state,
                                      reinterpret_cast<TeamWords*>(slot(pe)));
   }
   /// PE `pe`'s address of byte `offset` of the heap.
@@ -102,7 +92,7 @@ class OneGpuJob {
   void synchronize() {
     for (cudaStream_t stream : streams_) CUDA_OK(cudaStreamSynchronize(stream));
   }
-  Control& control(int pe) { return pinned_[pe].control; }
+  const FaultRecord& fault(int pe) const { return pinned_[pe].fault; }
   void abort() { *const_cast<volatile std::uint64_t*>(&pinned_[0].abort_word) = 1; }
   /// A string that device code recorded: it lies in the GPU's memory.
   static std::string text(const char* device) {
@@ -116,10 +106,8 @@ class OneGpuJob {
   /// After a fault: works again.
   void rearm() {
     for (int pe = 0; pe < pes_; ++pe) {
-      TeamState state;
-      state.control = &pinned_[pe].control;
-      CUDA_OK(cudaMemcpy(&states_[pe], &state, sizeof state, cudaMemcpyHostToDevice));
-      pinned_[pe].control.fault = {};
+      pinned_[pe].fault = {};
+      write_local(pe);
     }
     pinned_[0].abort_word = 0;
   }
@@ -127,17 +115,35 @@ class OneGpuJob {
  private:
   static constexpr std::size_t kWordsBytes = (sizeof(TeamWords) + 4095) / 4096 * 4096;
   struct Pinned {
-    Control control;
+    FaultRecord fault;
     std::uint64_t abort_word = 0;
-    ObjectRange ranges[2];
   };
+  /// In the GPU's memory.
+  struct Local {
+    TeamState state;
+    Control control;
+    ObjectRange range;  // the one object: all of the heap but its last megabyte
+  };
+  void write_local(int pe) {
+    Local local;
+    local.state.control = &local_[pe].control;
+    local.control.abort_word = &pinned_[0].abort_word;
+    local.control.wait_deadline_ns = deadline_ns_;
+    local.control.pe = pe;
+    local.control.fault = &pinned_[pe].fault;
+    local.range = {reinterpret_cast<std::uint64_t>(slot(pe) + kWordsBytes), kHeapBytes - (1 << 20)};
+    local.control.objects.count = 1;
+    local.control.objects.ranges = reinterpret_cast<std::uint64_t>(&local_[pe].range);
+    CUDA_OK(cudaMemcpy(&local_[pe], &local, sizeof local, cudaMemcpyHostToDevice));
+  }
   char* slot(int pe) const { return base_ + slot_bytes_ * static_cast<std::size_t>(pe); }
 
   int pes_;
   std::size_t slot_bytes_ = 0;
   char* base_ = nullptr;
   Pinned* pinned_ = nullptr;
-  TeamState* states_ = nullptr;
+  Local* local_ = nullptr;
+  std::uint64_t deadline_ns_ = 0;
   std::vector<cudaStream_t> streams_;
 };
 

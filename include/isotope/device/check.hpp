@@ -38,9 +38,9 @@ ISOTOPE_HD constexpr Code code_of(Fault fault) {
 /// 0 while the team works, or the code of the fault that stopped it. By one thread.
 ISOTOPE_HD int outcome(const Team& team) {
   if (!team.stopped()) return 0;
-  const FaultRecord& fault = team.state().control->fault;
+  const FaultRecord& fault = *team.state().control->fault;
   // Stopped, and the record is another's that is still being written, or was reported: the job is in trouble anyway.
-  if (load(&fault.state, Order::acquire) != 2) return static_cast<int>(Code::aborted);
+  if (load(&fault.complete, Order::acquire) == 0) return static_cast<int>(Code::aborted);
   return static_cast<int>(code_of(fault.fault));
 }
 

@@ -25,9 +25,10 @@ enum class Fault : std::uint32_t {
   past_object,    // `high` bytes at `value` end after the object that has `low` bytes from there
 };
 
-/// The first fault of a PE is kept; the host turns it into an Error.
+/// The first fault of a PE is kept; the host turns it into an Error. In memory that the host reads while kernels run: a
+/// GPU may write there, but its atomics need not work there.
 struct FaultRecord {
-  std::uint32_t state = 0;  // 0 empty, 1 being written, 2 complete; then it stays until the host has reported it
+  std::uint32_t complete = 0;  // 1: written, and stays until the host has reported it
   Fault fault = Fault::deadline;
   const char* call = nullptr;
   CallSite site;
@@ -43,11 +44,13 @@ struct FaultRecord {
   std::int64_t value = 0, low = 0, high = 0;
 };
 
+/// In the PE's own memory.
 struct Control {
   const std::uint64_t* abort_word = nullptr;  // not 0: the job has ended
   std::uint64_t wait_deadline_ns = 0;
   std::int32_t pe = 0;
-  FaultRecord fault;
+  std::uint32_t fault_claimed = 0;  // 1: the record is someone's
+  FaultRecord* fault = nullptr;
   ObjectTable objects;
 };
 
@@ -78,11 +81,10 @@ namespace detail {
 /// Keeps the first fault of this PE and drops later ones; stops the team.
 ISOTOPE_HD void record_fault(TeamState& team, FaultRecord fault) {
   Control& control = *team.control;
-  std::uint32_t empty = 0;
-  if (compare_exchange(&control.fault.state, empty, 1u, Order::acq_rel)) {
-    fault.state = 1;
-    control.fault = fault;
-    store(&control.fault.state, 2u, Order::release);
+  if (exchange(&control.fault_claimed, 1u, Order::acq_rel) == 0) {
+    fault.complete = 0;
+    *control.fault = fault;
+    store(&control.fault->complete, 1u, Order::release);
   }
   store(&team.stopped, 1u, Order::release);
 }

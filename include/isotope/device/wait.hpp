@@ -51,8 +51,10 @@ class Patience {
   /// After a poll that failed. False: the wait has to end, because of the job's end, the deadline, or a team that
   /// another thread stopped.
   ISOTOPE_HD bool go_on() {
-    if (polls_ == 0) start_ = platform::clock_ns();
-    platform::relax(++polls_);
+    // What comes within nanoseconds is not worth a look at the clock.
+    if (++polls_ <= kEagerPolls) return true;
+    if (polls_ == kEagerPolls + 1) start_ = platform::clock_ns();
+    platform::relax(polls_ - kEagerPolls);
     // The early polls are nanoseconds apart: look at abort and clock on some. Later ones have yielded or slept: look
     // each time.
     if (polls_ < 1024 && polls_ % 64 != 0) return true;
@@ -71,6 +73,8 @@ class Patience {
   }
 
  private:
+  static constexpr std::uint32_t kEagerPolls = 32;
+
   TeamState* team_;
   std::uint32_t polls_ = 0;
   bool aborted_ = false, late_ = false;
