@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <sstream>
 
 #include "bench/harness/interleave.hpp"
 #include "bench/harness/system.hpp"
@@ -17,7 +16,6 @@ namespace isotope::bench {
 
 namespace {
 
-constexpr int kAlternations = 5;  // jobs of ours and of each peer; the rounds are shared out among them
 constexpr std::chrono::nanoseconds kBlock{2'000'000}, kQuickBlock{200'000};
 constexpr std::chrono::minutes kJobTimeout{5};
 
@@ -88,7 +86,7 @@ std::vector<ForeignPeer> Driver::peers_here() const {
 
 void Driver::alternate_with_peers() {
   const std::vector<ForeignPeer> peers = peers_here();
-  const int alternations = options_.quick ? 1 : std::min(kAlternations, rounds());
+  const int alternations = options_.quick ? 1 : std::min(topic_.turns(), rounds());
   const int rounds_each = (rounds() + alternations - 1) / alternations;
   const int contestants = 1 + static_cast<int>(peers.size());
   progress_.expect(static_cast<int>(pes().size()) * alternations * contestants);
@@ -102,21 +100,10 @@ void Driver::alternate_with_peers() {
       }
       const ForeignPeer& peer = peers[static_cast<std::size_t>(who - 1)];
       progress_.step(fmt::format("{} PEs of {}", pes, peer.name));
-      if (const auto text = run_foreign_peer(peer, pes, {std::to_string(rounds_each)})) add_foreign(peer, pes, *text);
+      if (const auto text = run_foreign_peer(peer, pes, {std::to_string(rounds_each)})) {
+        add_peer_samples(measurements_, peer.name, pes, *text);  // ours has the first turn, so the cases are known
+      }
     });
-  }
-}
-
-/// Lines "name bytes seconds". Ours has the first turn of all, so the cases are known.
-void Driver::add_foreign(const ForeignPeer& peer, int pes, const std::string& text) {
-  std::istringstream lines(text);
-  std::string name;
-  std::uint64_t bytes = 0;
-  double seconds = 0;
-  while (lines >> name >> bytes >> seconds) {
-    for (Measurement& one : measurements_) {
-      if (one.row.name == name && one.row.bytes == bytes && one.row.pes == pes) one.peers[peer.name].push_back(seconds);
-    }
   }
 }
 

@@ -43,8 +43,6 @@ class Driver {
   void alternate_with_peers();
 
  private:
-  void add_foreign(const ForeignPeer& peer, int pes, const std::string& text);
-
   const Topic& topic_;
   Options options_;
   Progress progress_;

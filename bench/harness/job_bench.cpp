@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "bench/harness/interleave.hpp"
+#include "bench/harness/system.hpp"
 #include "isotope/base/error.hpp"
 
 namespace isotope::bench {
@@ -27,6 +28,12 @@ JobRequest JobRequest::parse(const std::string& text) {
     throw Error(Code::invalid_argument,
                 "isotope-bench is the part of `isotope bench` that runs inside a job; call that instead");
   }
+}
+
+bool JobBench::pin() {
+  if (world_.size() > usable_cpus()) return false;
+  pin_to_cpu(world_.rank());
+  return true;
 }
 
 double JobBench::max_over_pes(double value) {

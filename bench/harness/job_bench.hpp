@@ -49,6 +49,9 @@ class JobBench {
   World& world() { return world_; }
   /// Fills in platform, pes and pes_as.
   void measure(Row row, const std::vector<Contestant>& contestants);
+  /// Keeps each PE on a CPU of its own, if there are as many, so that what two PEs exchange crosses between two CPUs.
+  /// Whether there are.
+  bool pin();
   /// Collective: the largest of the PEs' values, on every PE.
   double max_over_pes(double value);
   /// What PE 0 writes for the driver, besides the measurements.

@@ -91,14 +91,15 @@ Json machine_json() {
 
 Json versions_json() {
   const BuildInfo build = build_info();
-  const std::optional<std::string> open_mpi = open_mpi_version();
+  const std::optional<std::string> open_mpi = open_mpi_version(), ucx = ucx_version();
   return {{"isotope", build.version},
           {"compiler", build.compiler},
           {"build_type", build.build_type},
           {"flags", ISOTOPE_BENCH_FLAGS},
           {"checked", build.checked},
           {"sanitizers", build.sanitizers.empty() ? Json(nullptr) : Json(build.sanitizers)},
-          {"open_mpi", open_mpi ? Json(*open_mpi) : Json(nullptr)}};
+          {"open_mpi", open_mpi ? Json(*open_mpi) : Json(nullptr)},
+          {"ucx", ucx ? Json(*ucx) : Json(nullptr)}};
 }
 
 }  // namespace

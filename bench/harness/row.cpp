@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
 #include <tuple>
 
 #include "bench/harness/statistics.hpp"
@@ -58,6 +59,19 @@ void merge(std::vector<Measurement>& all, const Measurement& more) {
     return;
   }
   all.push_back(more);
+}
+
+void add_peer_samples(std::vector<Measurement>& all, const std::string& peer, int pes, const std::string& text) {
+  std::istringstream lines(text);
+  std::string name;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  while (lines >> name >> bytes >> seconds) {
+    for (Measurement& one : all) {
+      if (one.row.name != name || one.row.bytes.value_or(0) != bytes || one.row.pes != pes) continue;
+      one.peers[peer].push_back(seconds);
+    }
+  }
 }
 
 std::vector<Row> rows_of(const Measurement& measurement) {

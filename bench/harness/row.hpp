@@ -49,6 +49,9 @@ struct Measurement {
 bool same_case(const Row& a, const Row& b);
 /// Adds the samples to those of the same case, or as a new case at the end.
 void merge(std::vector<Measurement>& all, const Measurement& more);
+/// Adds what a foreign peer wrote, lines "name bytes seconds" with 0 bytes where a case has none, to the cases of that
+/// name, size and number of PEs. Other lines are passed over.
+void add_peer_samples(std::vector<Measurement>& all, const std::string& peer, int pes, const std::string& text);
 /// One row per peer; one without a peer when there is none.
 std::vector<Row> rows_of(const Measurement& measurement);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -66,6 +67,26 @@ std::optional<std::string> find_on_path(const std::string& name) {
 }
 
 bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
+
+int usable_cpus() {
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine) != 0) fail("sched_getaffinity", errno);
+  return CPU_COUNT(&mine);
+}
+
+void pin_to_cpu(int index) {
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine) != 0) fail("sched_getaffinity", errno);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &mine) || index-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_setaffinity(0, sizeof one, &one) != 0) fail("sched_setaffinity", errno);
+    return;
+  }
+  throw Error(Code::invalid_argument, "pin_to_cpu: there is no CPU of that index");
+}
 
 SharedFile::SharedFile() : descriptor_(memfd_create("isotope-bench", MFD_CLOEXEC)) {
   if (descriptor_ < 0) fail("memfd_create", errno);

@@ -14,6 +14,11 @@ std::string own_folder();
 std::optional<std::string> find_on_path(const std::string& name);
 bool is_terminal(int descriptor);
 
+/// How many CPUs this process may use.
+int usable_cpus();
+/// Keeps the calling thread on the `index`-th of the CPUs that it may use: one of 0 to usable_cpus() - 1.
+void pin_to_cpu(int index);
+
 /// A file without a name, in memory. Other processes of the same user open it by path() while this object lives.
 class SharedFile {
  public:

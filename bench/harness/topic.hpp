@@ -36,6 +36,8 @@ class Topic {
   virtual std::vector<int> default_pes() const { return {1}; }
   /// Rounds when nobody says --repeats.
   virtual int default_repeats() const { return 25; }
+  /// How many jobs the rounds are shared out to. So many times ours and the foreign peers take turns.
+  virtual int turns() const { return 5; }
   virtual std::vector<ForeignPeer> foreign_peers() const { return {}; }
 
   /// On every PE of a job; makes the same calls on each.

@@ -8,6 +8,13 @@
 
 namespace isotope::exec {
 
+namespace {
+std::atomic<bool> g_crowded{false};
+}  // namespace
+
+void set_crowded(bool crowded) noexcept { g_crowded.store(crowded, std::memory_order_relaxed); }
+bool is_crowded() noexcept { return g_crowded.load(std::memory_order_relaxed); }
+
 void Backoff::step_slow() noexcept {
   const std::uint64_t now = os::now_ns();
   if (since_ns_ == 0) since_ns_ = now;

@@ -1,6 +1,7 @@
 // How a wait that is not met yet spends its time: spins, then yields the CPU, and after some milliseconds sleeps.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace isotope::exec {
@@ -14,6 +15,11 @@ inline void pause_cpu() noexcept {
 #endif  // processor
 }
 
+/// Where PEs outnumber the CPUs, whoever is waited for may be waiting for this CPU: then waits yield at once. A property
+/// of the process, told by whoever knows how many PEs there are.
+void set_crowded(bool crowded) noexcept;
+bool is_crowded() noexcept;
+
 class Backoff {
  public:
   static constexpr std::uint32_t kSpins = 32;
@@ -22,10 +28,13 @@ class Backoff {
   static constexpr std::uint64_t kLongestSleepNs = 500'000;
 
   /// Something went on: the next steps spin again.
-  void reset() noexcept { spins_ = 0; }
+  void reset() noexcept {
+    spins_ = 0;
+    since_ns_ = 0;
+  }
   /// One step of waiting, after `polls` polls that failed.
   void step(std::uint32_t polls = 1) noexcept {
-    if (spins_ < kSpins) {
+    if (spins_ < kSpins && !is_crowded()) {
       spins_ += polls;
       since_ns_ = 0;
       pause_cpu();
@@ -33,7 +42,7 @@ class Backoff {
       step_slow();
     }
   }
-  bool spinning() const noexcept { return spins_ < kSpins; }
+  bool spinning() const noexcept { return spins_ < kSpins && !is_crowded(); }
 
  private:
   void step_slow() noexcept;

@@ -24,6 +24,13 @@ void sleep_ns(std::uint64_t ns) noexcept {
   nanosleep(&span, nullptr);
 }
 
+CpuSet allowed_cpus() noexcept {
+  CpuSet set{};
+  // A machine with more CPUs than fit: the call fails, and the empty set says that nothing is known.
+  if (::sched_getaffinity(0, sizeof set, reinterpret_cast<cpu_set_t*>(set.data())) != 0) set = {};
+  return set;
+}
+
 std::thread start_thread(const char* name, std::function<void()> fn) {
   // A new thread inherits the mask of its creator; set it here so that there is no moment with signals open.
   sigset_t all, before;

@@ -1,6 +1,7 @@
 // Operating-system threads: giving up the CPU, short sleeps, threads of the library, and the memory of fiber stacks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,10 @@ namespace isotope::os {
 void yield_cpu() noexcept;
 /// Sleeps about this long; an interrupted sleep just ends earlier.
 void sleep_ns(std::uint64_t ns) noexcept;
+
+/// The CPUs that this thread may run on, one bit each.
+using CpuSet = std::array<std::uint64_t, 16>;
+CpuSet allowed_cpus() noexcept;
 
 /// Starts a thread with every signal blocked, so that handlers run on the user's own threads. `name` shows in
 /// debuggers; the kernel keeps 15 characters. Throws Error(Code::system) when the system has no room for another

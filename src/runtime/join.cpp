@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
+#include "exec/backoff.hpp"
 #include "os/memory.hpp"
 #include "os/process.hpp"
+#include "os/thread.hpp"
 #include "runtime/log.hpp"
 #include "runtime/world_core.hpp"
 
@@ -16,7 +19,7 @@ namespace isotope::runtime {
 namespace {
 
 /// Changes whenever the segment, the cells or the slot layout do: PEs of one job must agree on all of it.
-constexpr std::uint32_t kAbi = 1;
+constexpr std::uint32_t kAbi = 2;
 
 struct Hello {
   std::uint32_t abi = kAbi;
@@ -24,6 +27,7 @@ struct Hello {
   std::uint64_t start_time = 0;
   std::uint64_t heap_max = 0;
   std::array<std::byte, 16> host{};
+  os::CpuSet cpus{};
   char version[16] = ISOTOPE_VERSION;
 };
 
@@ -88,6 +92,17 @@ void check_hellos(const std::vector<Hello>& hellos, int rank) {
   }
 }
 
+/// Whether there are more PEs than CPUs that any of them may use.
+bool crowded(const std::vector<Hello>& hellos) {
+  std::size_t cpus = 0;
+  for (std::size_t word = 0; word < hellos[0].cpus.size(); ++word) {
+    std::uint64_t together = 0;
+    for (const Hello& hello : hellos) together |= hello.cpus[word];
+    cpus += static_cast<std::size_t>(std::popcount(together));
+  }
+  return cpus != 0 && hellos.size() > cpus;
+}
+
 }  // namespace
 
 std::shared_ptr<WorldCore> WorldCore::join(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const Knobs& knobs) {
@@ -112,9 +127,11 @@ void WorldCore::map_job(const Knobs& knobs) {
   hello.pid = os::process_id();
   hello.start_time = os::process_start_time(hello.pid);
   hello.host = os::host_identity();
+  hello.cpus = os::allowed_cpus();
   hello.heap_max = knobs.heap_max_bytes == 0 ? os::memory_bytes() : knobs.heap_max_bytes;
   const std::vector<Hello> hellos = gather(boot, hello);
   check_hellos(hellos, rank_);
+  exec::set_crowded(crowded(hellos));
   std::uint64_t largest = 0;
   for (const Hello& h : hellos) largest = std::max(largest, h.heap_max);
   const Layout layout = make_layout(size_, largest);

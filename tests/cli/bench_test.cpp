@@ -4,7 +4,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "support/command.hpp"
 
@@ -74,8 +76,10 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
   EXPECT_TRUE(json.at("versions").at("compiler").is_string());
   EXPECT_TRUE(json.at("versions").at("flags").is_string());
   EXPECT_TRUE(json.at("versions").at("open_mpi").is_null());
+  EXPECT_TRUE(json.at("versions").at("ucx").is_null());
 
-  int launches = 0, allocs = 0, starts = 0;
+  const std::set<std::string> without_bytes = {"startup", "barrier"};
+  std::map<std::string, int> counts;
   for (const Json& row : json.at("rows")) {
     EXPECT_EQ(keys_of(row), (std::vector<std::string>{"name", "platform", "pes", "pes_as", "bytes", "blocks", "algo",
                                                       "dtype", "op", "ours", "limit", "limit_name", "peer", "peer_name",
@@ -92,15 +96,42 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
     for (const char* key : {"peer", "peer_name", "ratio"})
       EXPECT_EQ(row.at(key).is_null(), !launch) << name << " " << key;
     EXPECT_EQ(row.at("blocks").is_null(), !launch) << name;
-    EXPECT_EQ(row.at("bytes").is_null(), name != "alloc") << name;
-    EXPECT_EQ(row.at("unit"), name == "startup" ? "ms" : "us");
-    launches += launch;
-    allocs += name == "alloc";
-    starts += name == "startup";
+    EXPECT_EQ(row.at("bytes").is_null(), launch || without_bytes.contains(name)) << name;
+    if (launch || name == "alloc" || name == "barrier") {
+      EXPECT_EQ(row.at("unit"), "us") << name;
+    }
+    if (name == "startup") {
+      EXPECT_EQ(row.at("unit"), "ms");
+    }
+    if (name == "put" || name == "get") {
+      EXPECT_EQ(row.at("unit"), row.at("bytes") < 4096 ? "ns" : "GB/s") << name;
+    }
+    ++counts[launch ? "launch" : name];
   }
-  EXPECT_EQ(launches, 5);
-  EXPECT_EQ(allocs, 2);
-  EXPECT_EQ(starts, 2);  // as processes and as threads
+  EXPECT_EQ(counts, (std::map<std::string, int>{{"launch", 5},
+                                                {"alloc", 2},
+                                                {"startup", 2},  // as processes and as threads
+                                                {"put", 8},
+                                                {"get", 8},
+                                                {"atomic_fetch_add", 1},
+                                                {"atomic_add", 1},
+                                                {"atomic_fetch_add_2_pes", 1},
+                                                {"put_signal", 1},
+                                                {"put_signal_add", 1},
+                                                {"barrier", 1}}));
+}
+
+// One PE has nobody to talk to but itself; three do not all have a part in an exchange of two.
+TEST_F(BenchCli, DeviceTopicsAtOddNumbersOfPes) {
+  for (const char* pes : {"1", "3"}) {
+    const Outcome outcome =
+        bench({"put", "get", "atomics", "signal", "barrier", "--quick", "--repeats", "1", "-n", pes, "--json", "-"});
+    ASSERT_EQ(outcome.status, 0) << pes << ": " << outcome.err;
+    EXPECT_EQ(Json::parse(outcome.out).at("rows").size(), 22u) << pes;
+  }
+  const Outcome threads = bench({"signal", "barrier", "--threads", "--quick", "--repeats", "1", "--json", "-"});
+  ASSERT_EQ(threads.status, 0) << threads.err;
+  EXPECT_EQ(Json::parse(threads.out).at("rows").size(), 5u);  // barrier: 2, 4 and 8 PEs
 }
 
 TEST_F(BenchCli, PesAsThreadsAndJsonOnStandardOutput) {
@@ -118,7 +149,9 @@ TEST_F(BenchCli, PesAsThreadsAndJsonOnStandardOutput) {
 TEST_F(BenchCli, ListsAndHelps) {
   const Outcome list = bench({"--list"});
   EXPECT_EQ(list.status, 0);
-  for (const char* name : {"launch", "alloc", "startup"}) EXPECT_NE(list.out.find(name), std::string::npos) << list.out;
+  for (const char* name : {"launch", "alloc", "startup", "put", "get", "atomics", "signal", "barrier"}) {
+    EXPECT_NE(list.out.find(name), std::string::npos) << list.out;
+  }
   const Outcome help = bench({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* word : {"--pes", "--json", "--threads", "--repeats", "--quick", "--list", "Examples:"}) {

@@ -73,7 +73,7 @@ class Patience {
   }
 
  private:
-  static constexpr std::uint32_t kEagerPolls = 32;
+  static constexpr std::uint32_t kEagerPolls = 16;
 
   TeamState* team_;
   std::uint32_t polls_ = 0;
