@@ -6,10 +6,9 @@
  *   uint64_t isotope_atomic_fetch_add_u64(const isotope_team* team, uint64_t* word, uint64_t value, int pe);
  *
  * A call that gives no value returns 0, or the number of the error (base/codes.def) that has stopped the team; one that
- * gives a value gives zero then. Called from the host, in any build, they check their arguments first: a bad one is
+ * gives a value gives zero then (isotope_wait_until_any: SIZE_MAX). Called from the host, in any build, they check their arguments first: a bad one is
  * recorded, nothing is written, and World::synchronize throws it. A team pointer is the address of an isotope::Team. */
-#ifndef ISOTOPE_ISOTOPE_H
-#define ISOTOPE_ISOTOPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,14 +38,14 @@ enum { ISOTOPE_CMP_EQ, ISOTOPE_CMP_NE, ISOTOPE_CMP_GT, ISOTOPE_CMP_GE, ISOTOPE_C
 
 #define ISOTOPE_DO(name, parameters, guard, ...) int isotope_##name parameters;
 #define ISOTOPE_GIVE(type, name, parameters, guard, ...) type isotope_##name parameters;
+#define ISOTOPE_GIVE_INDEX(name, parameters, guard, ...) size_t isotope_##name parameters;
 #define ISOTOPE_PLAIN(name, parameters, ...) void isotope_##name parameters;
 #include "isotope/device/c_calls.def"
 #undef ISOTOPE_DO
 #undef ISOTOPE_GIVE
+#undef ISOTOPE_GIVE_INDEX
 #undef ISOTOPE_PLAIN
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -9,6 +9,18 @@ namespace {
 
 const void* as_address(std::int64_t value) { return reinterpret_cast<const void*>(static_cast<std::intptr_t>(value)); }
 
+/// Lengths are kept signed; the largest ones mean "more than fits".
+std::uint64_t as_length(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+/// " at file:line", or nothing for a call through the C edge, which has no place.
+std::string place(const CallSite& site) {
+  return site.line == 0 ? std::string() : fmt::format(" at {}:{}", site.file, site.line);
+}
+
+std::string word(const FaultRecord& fault, std::uint64_t bits) {
+  return fault.is_signed != 0 ? fmt::format("{}", static_cast<std::int64_t>(bits)) : fmt::format("{}", bits);
+}
+
 }  // namespace
 
 Error WorldCore::fault_error(const FaultRecord& fault) const {
@@ -18,9 +30,9 @@ Error WorldCore::fault_error(const FaultRecord& fault) const {
 Error WorldCore::wait_error(const FaultRecord& fault) const {
   static constexpr const char* kCmp[] = {"==", "!=", ">", ">=", "<", "<="};
   const std::string where =
-      fmt::format("{} at {}:{} on PE {} waited {:.3g} s for {} {} {} and found {}", fault.call, fault.site.file,
-                  fault.site.line, rank_, static_cast<double>(fault.waited_ns) * 1e-9, describe(fault.address),
-                  kCmp[fault.cmp], fault.expected, fault.found);
+      fmt::format("{}{} on PE {} waited {:.3g} s for {} {} {} and found {}", fault.call, place(fault.site), rank_,
+                  static_cast<double>(fault.waited_ns) * 1e-9, describe(fault.address), kCmp[fault.cmp],
+                  word(fault, fault.expected), word(fault, fault.found));
   if (fault.fault == Fault::aborted) {
     if (const auto notice = job_->segment().aborted()) {
       return Error(notice->code, fmt::format("{}; {}", notice->message, where), rank_, notice->peer, fault.site);
@@ -43,7 +55,7 @@ Error WorldCore::argument_error(const FaultRecord& fault) const {
       what = fmt::format("{}; {} to {} was expected", fault.value, fault.low, fault.high - 1);
       break;
     case Fault::null_pointer:
-      what = fmt::format("null with a length of {} bytes; an address was expected", fault.value);
+      what = fmt::format("null with a length of {} bytes; an address was expected", as_length(fault.value));
       break;
     case Fault::misaligned:
       what = fmt::format("{}, {}; a multiple of {} was expected", as_address(fault.value),
@@ -51,20 +63,20 @@ Error WorldCore::argument_error(const FaultRecord& fault) const {
       break;
     case Fault::not_symmetric:
       what = fmt::format("{} with {} bytes, {}; this PE's own address of a symmetric object was expected",
-                         as_address(fault.value), fault.high, describe(as_address(fault.value)));
+                         as_address(fault.value), as_length(fault.high), describe(as_address(fault.value)));
       break;
     case Fault::past_object:
       what = fmt::format("{}, {}, with {} bytes; at most {} were expected", as_address(fault.value),
-                         describe(as_address(fault.value)), fault.high, fault.low);
+                         describe(as_address(fault.value)), as_length(fault.high), as_length(fault.low));
       break;
     case Fault::deadline:
     case Fault::aborted:
       break;
   }
   return Error(detail::code_of(fault.fault),
-               fmt::format("{} at {}:{} on PE {}: `{}` is {}. The call did nothing, and the team is stopped until this "
-                           "error has been reported",
-                           fault.call, fault.site.file, fault.site.line, rank_, fault.argument, what),
+               fmt::format("{}{} on PE {}: `{}` is {}. The call did nothing, and the team is stopped until this error has "
+                           "been reported",
+                           fault.call, place(fault.site), rank_, fault.argument, what),
                rank_, Error::kNobody, fault.site);
 }
 

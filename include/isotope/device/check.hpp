@@ -44,9 +44,13 @@ ISOTOPE_HD int outcome(const Team& team) {
   return static_cast<int>(code_of(fault.fault));
 }
 
-/// Bytes from the first to the last of `count` elements, `stride` apart.
+/// Bytes from the first to the last of `count` elements, `stride` apart. What does not fit in a size is the largest one,
+/// which no object has.
 ISOTOPE_HD constexpr std::size_t strided_bytes(std::size_t count, std::size_t stride, std::size_t each) {
-  return count == 0 ? 0 : ((count - 1) * stride + 1) * each;
+  if (count == 0) return 0;
+  constexpr std::size_t kMost = ~std::size_t{0};
+  if (stride != 0 && count - 1 > (kMost / each - 1) / stride) return kMost;
+  return ((count - 1) * stride + 1) * each;
 }
 
 /// What is known about a call while its arguments are looked at.
@@ -85,6 +89,11 @@ ISOTOPE_HD bool index_is_good(const Team& team, Call call, const char* argument,
                               std::int64_t count) {
   if (index >= 0 && index < count) return true;
   return refuse(team, call, Fault::index, argument, index, 0, count);
+}
+
+ISOTOPE_HD bool stride_is_good(const Team& team, Call call, const char* argument, std::size_t stride) {
+  if (stride != 0) return true;
+  return refuse(team, call, Fault::index, argument, 0, 1, std::int64_t{1} << 62);
 }
 
 /// `bytes` at `p` that only this PE touches: not null unless empty.

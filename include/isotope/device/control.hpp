@@ -18,7 +18,7 @@ enum class Fault : std::uint32_t {
   deadline,       // the wait's deadline passed
   aborted,        // the job ended
   rank,           // `value` is no member: low <= rank < high was expected
-  index,          // `value` is no barrier index, or no such count: low <= it < high was expected
+  index,          // `value` is no barrier index, or no stride: low <= it < high was expected
   null_pointer,   // the argument is null, `value` bytes long
   misaligned,     // the address `value` is no multiple of `low`
   not_symmetric,  // the address `value`, `high` bytes long, lies in no symmetric object
@@ -36,6 +36,7 @@ struct FaultRecord {
   const void* address = nullptr;
   std::int32_t from = -1;  // PE it was expected from, where the call knows
   std::uint32_t cmp = 0;
+  std::uint32_t is_signed = 0;  // how to read the two below
   std::uint64_t expected = 0;
   std::uint64_t found = 0;
   std::uint64_t waited_ns = 0;

@@ -44,19 +44,26 @@ ISOTOPE_HD void copy(G group, void* dst, const void* src, std::size_t bytes) {
   platform::copy_share(dst, src, bytes, group.thread_rank(), group.size());
 }
 
-ISOTOPE_HD bool put_is_good(const Team& team, Call call, const void* dst, const void* src, std::size_t bytes, int to) {
+ISOTOPE_HD bool put_is_good(const Team& team, Call call, const void* dst, const void* src, std::size_t bytes, int to,
+                            std::size_t alignment = 1) {
   if constexpr (kCheckAddresses) {
     if (!local_is_good(team, call, "src", src, bytes)) return false;
   }
-  return remote_is_good(team, call, "to", to, "dst", dst, bytes);
+  return remote_is_good(team, call, "to", to, "dst", dst, bytes, alignment);
 }
 
-ISOTOPE_HD bool get_is_good(const Team& team, Call call, const void* dst, const void* src, std::size_t bytes,
-                            int from) {
+ISOTOPE_HD bool get_is_good(const Team& team, Call call, const void* dst, const void* src, std::size_t bytes, int from,
+                            std::size_t alignment = 1) {
   if constexpr (kCheckAddresses) {
     if (!local_is_good(team, call, "dst", dst, bytes)) return false;
   }
-  return remote_is_good(team, call, "from", from, "src", src, bytes);
+  return remote_is_good(team, call, "from", from, "src", src, bytes, alignment);
+}
+
+ISOTOPE_HD bool strides_are_good(const Team& team, Call call, std::size_t dst_stride, std::size_t src_stride) {
+  if constexpr (kCheckAddresses)
+    return stride_is_good(team, call, "dst_stride", dst_stride) && stride_is_good(team, call, "src_stride", src_stride);
+  return true;
 }
 
 template <Group G>
@@ -76,20 +83,23 @@ template <Group G>
 ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                 std::uint64_t value, SignalOp op, int to, Call call) {
   group.sync();
-  start_put(group, team, dst, src, bytes, to, call);
+  // Both addresses before the first byte. Every thread looks, so that all of them know.
+  const bool good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
+                    remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
+  if (good && bytes != 0) copy(group, team.at(static_cast<char*>(dst), to), src, bytes);
   group.sync();
-  if (!group.is_leader() || team.stopped()) return;
-  if (!remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal))) return;
-  deliver(team, flag, value, op, to, Order::release);
+  if (good && group.is_leader()) deliver(team, flag, value, op, to, Order::release);
 }
 
-/// How many elements a put of `src` into `dst` moves: all of `src`. The checked build refuses a `dst` that is too small.
+/// How many bytes are moved: all that were asked for. The checked build refuses a span at the other end that is shorter.
 template <class T>
-ISOTOPE_HD std::size_t bytes_into(const Team& team, Call call, Span<T> dst, std::size_t bytes) {
+ISOTOPE_HD std::size_t bytes_within(const Team& team, Call call, const char* argument, Span<T> other,
+                                    std::size_t bytes) {
   if constexpr (kCheckAddresses) {
-    if (bytes > dst.size_bytes()) {
-      refuse(team, call, Fault::past_object, "dst", static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(dst.data())),
-             static_cast<std::int64_t>(dst.size_bytes()), static_cast<std::int64_t>(bytes));
+    if (bytes > other.size_bytes()) {
+      refuse(team, call, Fault::past_object, argument,
+             static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(other.data())),
+             static_cast<std::int64_t>(other.size_bytes()), static_cast<std::int64_t>(bytes));
       return 0;
     }
   }
@@ -145,28 +155,30 @@ ISOTOPE_HD void put_signal_nbi_bytes(G group, const Team& team, void* dst, const
 template <Group G, class T>
 ISOTOPE_HD void put(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int to,
                     CallSite site = CallSite::current()) {
-  const std::size_t bytes = detail::bytes_into(team, {"put", site}, dst, src.size_bytes());
+  const std::size_t bytes = detail::bytes_within(team, {"put", site}, "dst", dst, src.size_bytes());
   put_bytes(group, team, dst.data(), src.data(), bytes, to, site);
 }
 
 template <Group G, class T>
 ISOTOPE_HD void put_nbi(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int to,
                         Context context = {}, CallSite site = CallSite::current()) {
-  const std::size_t bytes = detail::bytes_into(team, {"put_nbi", site}, dst, src.size_bytes());
+  const std::size_t bytes = detail::bytes_within(team, {"put_nbi", site}, "dst", dst, src.size_bytes());
   put_nbi_bytes(group, team, dst.data(), src.data(), bytes, to, context, site);
 }
 
-/// Gets as many elements as `dst` holds.
+/// Gets as many elements as `dst` holds; `src` holds at least as many.
 template <Group G, class T>
 ISOTOPE_HD void get(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int from,
                     CallSite site = CallSite::current()) {
-  get_bytes(group, team, dst.data(), src.data(), dst.size_bytes(), from, site);
+  const std::size_t bytes = detail::bytes_within(team, {"get", site}, "src", src, dst.size_bytes());
+  get_bytes(group, team, dst.data(), src.data(), bytes, from, site);
 }
 
 template <Group G, class T>
 ISOTOPE_HD void get_nbi(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src, int from,
                         Context context = {}, CallSite site = CallSite::current()) {
-  get_nbi_bytes(group, team, dst.data(), src.data(), dst.size_bytes(), from, context, site);
+  const std::size_t bytes = detail::bytes_within(team, {"get_nbi", site}, "src", src, dst.size_bytes());
+  get_nbi_bytes(group, team, dst.data(), src.data(), bytes, from, context, site);
 }
 
 /// A put followed by a signal to the same member.
@@ -174,7 +186,7 @@ template <Group G, class T>
 ISOTOPE_HD void put_signal(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src,
                            Signal* flag, std::uint64_t value, SignalOp op, int to,
                            CallSite site = CallSite::current()) {
-  const std::size_t bytes = detail::bytes_into(team, {"put_signal", site}, dst, src.size_bytes());
+  const std::size_t bytes = detail::bytes_within(team, {"put_signal", site}, "dst", dst, src.size_bytes());
   put_signal_bytes(group, team, dst.data(), src.data(), bytes, flag, value, op, to, site);
 }
 
@@ -182,7 +194,7 @@ template <Group G, class T>
 ISOTOPE_HD void put_signal_nbi(G group, const Team& team, Span<T> dst, Span<const std::type_identity_t<T>> src,
                                Signal* flag, std::uint64_t value, SignalOp op, int to, Context context = {},
                                CallSite site = CallSite::current()) {
-  const std::size_t bytes = detail::bytes_into(team, {"put_signal_nbi", site}, dst, src.size_bytes());
+  const std::size_t bytes = detail::bytes_within(team, {"put_signal_nbi", site}, "dst", dst, src.size_bytes());
   put_signal_nbi_bytes(group, team, dst.data(), src.data(), bytes, flag, value, op, to, context, site);
 }
 
@@ -212,7 +224,8 @@ ISOTOPE_HD void iput(G group, const Team& team, T* dst, const std::type_identity
                      std::size_t src_stride, std::size_t count, int to, CallSite site = CallSite::current()) {
   group.sync();
   const std::size_t span = detail::strided_bytes(count, dst_stride, sizeof(T));
-  if (count != 0 && !team.stopped() && detail::put_is_good(team, {"iput", site}, dst, src, span, to)) {
+  if (count != 0 && !team.stopped() && detail::strides_are_good(team, {"iput", site}, dst_stride, src_stride) &&
+      detail::put_is_good(team, {"iput", site}, dst, src, span, to, alignof(T))) {
     T* there = team.at(dst, to);
     for (std::size_t i = group.thread_rank(); i < count; i += group.size()) there[i * dst_stride] = src[i * src_stride];
   }
@@ -224,7 +237,8 @@ ISOTOPE_HD void iget(G group, const Team& team, T* dst, const std::type_identity
                      std::size_t src_stride, std::size_t count, int from, CallSite site = CallSite::current()) {
   group.sync();
   const std::size_t span = detail::strided_bytes(count, src_stride, sizeof(T));
-  if (count != 0 && !team.stopped() && detail::get_is_good(team, {"iget", site}, dst, src, span, from)) {
+  if (count != 0 && !team.stopped() && detail::strides_are_good(team, {"iget", site}, dst_stride, src_stride) &&
+      detail::get_is_good(team, {"iget", site}, dst, src, span, from, alignof(T))) {
     const T* there = team.at(src, from);
     for (std::size_t i = group.thread_rank(); i < count; i += group.size()) dst[i * dst_stride] = there[i * src_stride];
   }

@@ -57,7 +57,12 @@ ISOTOPE_HD const WaitValue<W>* value_of(const W* word) {
 
 template <WaitWord W>
 ISOTOPE_HD bool words_are_good(const Team& team, Call call, const W* words, std::size_t count) {
-  if constexpr (kCheckAddresses) return symmetric_is_good(team, call, "word", words, count * sizeof(W), sizeof(W));
+  if constexpr (kCheckAddresses) return symmetric_is_good(team, call, "word", words, strided_bytes(count, 1, sizeof(W)), sizeof(W));
+  return true;
+}
+
+ISOTOPE_HD bool sender_is_good(const Team& team, Call call, int from) {
+  if constexpr (kCheckRanks) return from == kNoPe || rank_is_good(team, call, "from", from);
   return true;
 }
 
@@ -106,8 +111,9 @@ ISOTOPE_HD bool wait_until(G group, const Team& team, const W* word, Cmp cmp, st
   bool met = false;
   if (group.is_leader() && !team.stopped()) {
     const detail::Call call{"wait_until", site};
-    met = detail::words_are_good(team, call, word, 1) &&
-          detail::wait_for_word(team, detail::value_of(word), cmp, value, order,
+    detail::Patience patience(team);
+    met = detail::words_are_good(team, call, word, 1) && detail::sender_is_good(team, call, from) &&
+          detail::wait_for_word(patience, detail::value_of(word), cmp, value, order,
                                 from == kNoPe ? kNoPe : team.world_rank(from), call);
   }
   return detail::told(team, group.broadcast(met));

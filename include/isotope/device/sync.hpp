@@ -47,8 +47,9 @@ ISOTOPE_HD void raise_flag(const Team& team, const Arrival& arrival, int flag, i
         arrival.order == Order::relaxed ? Order::relaxed : Order::release);
 }
 
-ISOTOPE_HD bool await_flag(const Team& team, const Arrival& arrival, int flag, int from, Call call) {
-  return wait_for_word(team, &team.words()->barriers[arrival.index].flags[flag], Cmp::ge, arrival.round,
+ISOTOPE_HD bool await_flag(const Team& team, Patience& patience, const Arrival& arrival, int flag, int from,
+                           Call call) {
+  return wait_for_word(patience, &team.words()->barriers[arrival.index].flags[flag], Cmp::ge, arrival.round,
                        arrival.order == Order::relaxed ? Order::relaxed : Order::acquire, team.world_rank(from), call);
 }
 
@@ -81,16 +82,17 @@ ISOTOPE_HD Arrival come(G group, const Team& team, int index, Order order, Call 
 template <Group G>
 ISOTOPE_HD bool await(G group, const Team& team, const Arrival& arrival, Call call) {
   bool well = !team.stopped() && !arrival.refused;
+  Patience patience(team);
   const int me = team.rank(), members = team.size();
   const Share share = share_of(group);
   if (members <= kAllToAll) {
     for (std::uint32_t i = share.first; well && i < static_cast<std::uint32_t>(members); i += share.step) {
-      if (static_cast<int>(i) != me) well = await_flag(team, arrival, static_cast<int>(i), static_cast<int>(i), call);
+      if (static_cast<int>(i) != me) well = await_flag(team, patience, arrival, static_cast<int>(i), static_cast<int>(i), call);
     }
   } else if (group.is_leader()) {
     for (int step = 0, distance = 1; well && distance < members; ++step, distance *= 2) {
       if (step != 0) raise_flag(team, arrival, step, (me + distance) % members);
-      well = await_flag(team, arrival, step, (me + members - distance) % members, call);
+      well = await_flag(team, patience, arrival, step, (me + members - distance) % members, call);
     }
   }
   well = agree(group, well);

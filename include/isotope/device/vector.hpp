@@ -3,7 +3,7 @@
 //   Vec<f16, 8> v = load_vec<8>(&x[i]);       // one 16-byte load; &x[i] is 16-byte aligned
 //   store_vec(&y[i], v);
 //   std::uint64_t w = pack(data, flag);       // data in the low half
-//   auto [data, flag] = unpack(w).data;
+//   auto [data, flag] = unpack<std::uint32_t>(w).data;
 //
 // Called by one thread. The accesses are plain ones: they order nothing, and another PE may see them in pieces. load16
 // and store16 of memory.hpp are whole. They cannot fail; the address is the caller's to get right.

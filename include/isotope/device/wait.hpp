@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "isotope/device/check.hpp"
 #include "isotope/device/team.hpp"
@@ -29,7 +30,7 @@ ISOTOPE_HD constexpr bool compare(T found, Cmp cmp, T expected) {
 
 /// Leaves word of a wait that has ended in vain. `from` is the World's rank it was to come from.
 ISOTOPE_COLD void record_wait(TeamState& team, Call call, Fault why, const void* what, Cmp cmp, std::uint64_t expected,
-                              std::uint64_t found, int from, std::uint64_t waited_ns) {
+                              std::uint64_t found, bool is_signed, int from, std::uint64_t waited_ns) {
   FaultRecord fault;
   fault.fault = why;
   fault.call = call.name;
@@ -39,6 +40,7 @@ ISOTOPE_COLD void record_wait(TeamState& team, Call call, Fault why, const void*
   fault.cmp = static_cast<std::uint32_t>(cmp);
   fault.expected = expected;
   fault.found = found;
+  fault.is_signed = is_signed ? 1 : 0;
   fault.waited_ns = waited_ns;
   record_fault(team, fault);
 }
@@ -53,7 +55,7 @@ class Patience {
   ISOTOPE_HD bool go_on() {
     // What comes within nanoseconds is not worth a look at the clock.
     if (++polls_ <= kEagerPolls) return true;
-    if (polls_ == kEagerPolls + 1) start_ = platform::clock_ns();
+    if (start_ == 0) start_ = platform::clock_ns();
     platform::relax(polls_ - kEagerPolls);
     // The early polls are nanoseconds apart: look at abort and clock on some. Later ones have yielded or slept: look
     // each time.
@@ -65,11 +67,16 @@ class Patience {
     return !aborted_ && !late_ && load(&team_->stopped) == 0;
   }
 
-  ISOTOPE_HD void give_up(Call call, const void* what, Cmp cmp, std::uint64_t expected, std::uint64_t found,
-                          int from) const {
+  /// What it waited for has come, and the same call waits for more: polls are eager again, the deadline stays.
+  ISOTOPE_HD void met() { polls_ = 0; }
+
+  template <class W>
+  ISOTOPE_HD void give_up(Call call, const W* what, Cmp cmp, W expected, W found, int from) const {
     // A team that another thread stopped has its record already.
     if (aborted_ || late_)
-      record_wait(*team_, call, aborted_ ? Fault::aborted : Fault::deadline, what, cmp, expected, found, from, waited_);
+      record_wait(*team_, call, aborted_ ? Fault::aborted : Fault::deadline, what, cmp,
+                  static_cast<std::uint64_t>(expected), static_cast<std::uint64_t>(found), std::is_signed_v<W>, from,
+                  waited_);
   }
 
  private:
@@ -87,17 +94,20 @@ ISOTOPE_HD bool told(const Team& team, bool met) {
   return met;
 }
 
-/// Waits for one word, by one thread.
+/// Waits for one word, by one thread, with the patience of its call.
 template <class W>
-ISOTOPE_HD bool wait_for_word(const Team& team, const W* word, Cmp cmp, W expected, Order order, int from, Call call) {
+ISOTOPE_HD bool wait_for_word(Patience& patience, const W* word, Cmp cmp, W expected, Order order, int from,
+                              Call call) {
   W found = load(word, order);
   if (compare(found, cmp, expected)) return true;
-  Patience patience(team);
   while (patience.go_on()) {
     found = load(word, order);
-    if (compare(found, cmp, expected)) return true;
+    if (compare(found, cmp, expected)) {
+      patience.met();
+      return true;
+    }
   }
-  patience.give_up(call, word, cmp, static_cast<std::uint64_t>(expected), static_cast<std::uint64_t>(found), from);
+  patience.give_up(call, word, cmp, expected, found, from);
   return false;
 }
 

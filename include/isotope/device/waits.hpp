@@ -65,8 +65,7 @@ struct Words {
   ISOTOPE_HD void give_up(const Patience& patience, Call call) const {
     for (std::size_t i = 0; i < count; ++i) {
       if (!counts(i)) continue;
-      patience.give_up(call, &words[i], cmp, static_cast<std::uint64_t>(expected(i)),
-                       static_cast<std::uint64_t>(signal_fetch(&words[i], Order::relaxed)), kNoPe);
+      patience.give_up(call, value_of(&words[i]), cmp, expected(i), signal_fetch(&words[i], Order::relaxed), kNoPe);
       return;
     }
   }
@@ -77,9 +76,10 @@ ISOTOPE_HD bool wait_all(G group, const Team& team, const Words<W>& words, Call 
   bool well = !team.stopped();
   const Share share = share_of(group);
   if (well && group.is_leader()) well = words_are_good(team, call, words.words, words.count);
+  Patience patience(team);
   for (std::size_t i = share.first; well && i < words.count; i += share.step) {
     if (!words.counts(i)) continue;
-    well = wait_for_word(team, value_of(&words.words[i]), words.cmp, words.expected(i), words.order, kNoPe, call);
+    well = wait_for_word(patience, value_of(&words.words[i]), words.cmp, words.expected(i), words.order, kNoPe, call);
   }
   return told(team, agree(group, well));
 }

@@ -1,0 +1,269 @@
+// Multicast: load_reduce, reduce and store of every type, width and operation, against a reference in rank order.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "support/job_shape.hpp"
+
+namespace isotope {
+namespace {
+
+class Multimem : public testing::JobTest {};
+ISOTOPE_ALL_SHAPES(Multimem);
+
+constexpr int kCount = 16;  // vectors in each array
+constexpr std::uint32_t kThreads = 4;
+
+template <class T>
+constexpr bool kFloat = std::is_floating_point_v<T> || is_narrow_float<T>;
+
+/// Numbers that look random, from a seed: splitmix64.
+class Mixer {
+ public:
+  explicit Mixer(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u) {}
+  std::uint64_t operator()() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+enum class Data { small, any };  // small integers, whose sums are exact in every type; or what the type can hold
+
+/// Element `i` of PE `pe`: the same on whichever PE asks.
+template <class T>
+T element(int pe, std::size_t i, Data data) {
+  Mixer random(static_cast<std::uint64_t>(pe) * 1000003 + i * 17 + sizeof(T));
+  if constexpr (kFloat<T>) {
+    if (data == Data::small) return static_cast<T>(static_cast<float>(static_cast<int>(random() % 3) - 1));
+    // Exponents near each other: then f32 holds every sum of such narrow floats exactly.
+    const double fraction = static_cast<double>(random() % 4096) / 4096;
+    const double value = std::ldexp(1 + fraction, static_cast<int>(random() % 7) - 3) * (random() % 2 == 0 ? 1 : -1);
+    if constexpr (is_narrow_float<T>)
+      return T(static_cast<float>(value));
+    else
+      return static_cast<T>(value);
+  } else {
+    return data == Data::small ? static_cast<T>(random() % 100) : static_cast<T>(random());
+  }
+}
+
+template <class T>
+bool same(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+/// One step of a reduction, of numbers.
+template <ReduceOp Op, class T>
+T step(T a, T b) {
+  if constexpr (Op == ReduceOp::add && std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  else if constexpr (Op == ReduceOp::add)
+    return a + b;
+  else if constexpr (Op == ReduceOp::min)
+    return a < b ? a : b;
+  else if constexpr (Op == ReduceOp::max)
+    return a > b ? a : b;
+  else if constexpr (Op == ReduceOp::bit_and)
+    return a & b;
+  else if constexpr (Op == ReduceOp::bit_or)
+    return a | b;
+  else
+    return a ^ b;
+}
+
+/// What load_reduce should give: narrow floats in double, rounded at the end or after each step.
+template <ReduceOp Op, bool Native, class T>
+T reference(const Team& team, std::size_t i, Data data) {
+  using Sum = std::conditional_t<is_narrow_float<T>, double, T>;
+  const auto wide = [](T x) {
+    if constexpr (is_narrow_float<T>)
+      return static_cast<double>(static_cast<float>(x));
+    else
+      return x;
+  };
+  const auto narrow = [](Sum x) {
+    if constexpr (is_narrow_float<T>)
+      return T(static_cast<float>(x));  // sums of this data are exact in float
+    else
+      return x;
+  };
+  Sum sum = wide(element<T>(team.world_rank(0), i, data));
+  for (int rank = 1; rank < team.size(); ++rank) {
+    sum = step<Op>(sum, wide(element<T>(team.world_rank(rank), i, data)));
+    if (Native) sum = wide(narrow(sum));
+  }
+  return narrow(sum);
+}
+
+template <class T, int N, ReduceOp Op, Accumulate A>
+ISOTOPE_KERNEL void load_reduces(Team team, Vec<T, N>* in, Vec<T, N>* out) {
+  for (std::uint32_t i = this_block().thread_rank(); i < kCount; i += kThreads)
+    out[i] = multimem_load_reduce<Op, A>(team, &in[i]);
+}
+
+template <class T, int N, ReduceOp Op, Accumulate A>
+void check_load_reduce(World& world, const Team& team, Vec<T, N>* in, Data data) {
+  Vec<T, N> out[kCount];
+  std::memset(static_cast<void*>(out), 0xa5, sizeof(out));
+  world.launch<load_reduces<T, N, Op, A>>({.block = kThreads}, team, in, &out[0]);
+  world.synchronize();
+  for (std::size_t i = 0; i < kCount * N; ++i) {
+    const T found = out[i / N][static_cast<int>(i % N)];
+    ASSERT_TRUE(same(found, reference < Op, A == Accumulate::native, T > (team, i, data)))
+        << "element " << i << " of vectors of " << N << " x " << sizeof(T) << " bytes, operation "
+        << static_cast<int>(Op) << (A == Accumulate::native ? ", native" : ", wide");
+  }
+}
+
+template <class T, int N, ReduceOp... Ops>
+void check_load_reduces(World& world, const Team& team, Data data) {
+  auto in = world.alloc<Vec<T, N>>(kCount);
+  for (std::size_t i = 0; i < kCount * N; ++i) in[i / N][static_cast<int>(i % N)] = element<T>(world.rank(), i, data);
+  world.barrier();
+  (check_load_reduce<T, N, Ops, Accumulate::wide>(world, team, in.data(), data), ...);
+  (check_load_reduce<T, N, Ops, Accumulate::native>(world, team, in.data(), data), ...);
+  world.barrier();
+}
+
+/// Calls `body.template operator()<T, N, Ops...>()` for every type, and every width of 4 to 16 bytes.
+template <class T, class F>
+void each_width(F&& body) {
+  const auto of_width = [&]<int Bytes>() {
+    if constexpr (sizeof(T) <= Bytes) {
+      constexpr int kElements = Bytes / static_cast<int>(sizeof(T));
+      if constexpr (kFloat<T>)
+        body.template operator()<T, kElements, ReduceOp::add, ReduceOp::min, ReduceOp::max>();
+      else
+        body.template operator()<T, kElements, ReduceOp::add, ReduceOp::min, ReduceOp::max, ReduceOp::bit_and,
+                                 ReduceOp::bit_or, ReduceOp::bit_xor>();
+    }
+  };
+  of_width.template operator()<4>();
+  of_width.template operator()<8>();
+  of_width.template operator()<16>();
+}
+template <class F>
+void each_type(F&& body) {
+  each_width<float>(body);
+  each_width<double>(body);
+  each_width<f16>(body);
+  each_width<bf16>(body);
+  each_width<e4m3>(body);
+  each_width<e5m2>(body);
+  each_width<std::int32_t>(body);
+  each_width<std::uint32_t>(body);
+  each_width<std::int64_t>(body);
+  each_width<std::uint64_t>(body);
+}
+
+TEST_P(Multimem, LoadReduceOfSmallIntegersIsExact) {
+  run([](World& world) {
+    each_type(
+        [&]<class T, int N, ReduceOp... Ops>() { check_load_reduces<T, N, Ops...>(world, world.team(), Data::small); });
+  });
+}
+
+// Integers wrap. Wide sums of narrow floats are rounded once, native ones at each step, and f32 and f64 in rank order.
+TEST_P(Multimem, LoadReduceOfAnyValues) {
+  run([](World& world) {
+    each_type(
+        [&]<class T, int N, ReduceOp... Ops>() { check_load_reduces<T, N, Ops...>(world, world.team(), Data::any); });
+  });
+}
+
+// A team's order is its own.
+TEST_P(Multimem, LoadReduceGoesInTheTeamsOrder) {
+  run([](World& world) {
+    const OwnedTeam reversed = world.split_strided(world.team(), world.size() - 1, -1, world.size());
+    check_load_reduces<float, 4, ReduceOp::add>(world, reversed.team(), Data::any);
+    check_load_reduces<bf16, 8, ReduceOp::add>(world, reversed.team(), Data::any);
+  });
+}
+
+// Over all positive values of a type, whatever their exponents, the wide sum is next to the true one at worst.
+template <class T>
+void check_wide_sum(World& world) {
+  constexpr int kElements = 16 / static_cast<int>(sizeof(T));
+  auto in = world.alloc<Vec<T, kElements>>(kCount);
+  constexpr std::uint32_t kInfinite = std::is_same_v<T, f16> ? 0x7c00 : std::is_same_v<T, bf16> ? 0x7f80 : 0x78;
+  const auto bits = [&](int pe, std::size_t i) {
+    Mixer random(static_cast<std::uint64_t>(pe) * 7919 + i);
+    return static_cast<decltype(T::bits)>(random() % kInfinite);
+  };
+  for (std::size_t i = 0; i < kCount * kElements; ++i)
+    in[i / kElements][static_cast<int>(i % kElements)] = T::from_bits(bits(world.rank(), i));
+  world.barrier();
+  Vec<T, kElements> out[kCount];
+  world.launch<load_reduces<T, kElements, ReduceOp::add, Accumulate::wide>>({.block = kThreads}, world.team(),
+                                                                            in.data(), &out[0]);
+  world.synchronize();
+  for (std::size_t i = 0; i < kCount * kElements; ++i) {
+    double sum = 0;
+    for (int pe = 0; pe < world.size(); ++pe) sum += static_cast<double>(static_cast<float>(T::from_bits(bits(pe, i))));
+    const int expected = T(static_cast<float>(sum)).bits,
+              found = out[i / kElements][static_cast<int>(i % kElements)].bits;
+    ASSERT_LE(std::abs(expected - found), 1) << "element " << i;  // neighbouring numbers have neighbouring bits
+  }
+  world.barrier();
+}
+
+TEST_P(Multimem, WideSumsAreWithinOneStepOfTheTrueOne) {
+  run([](World& world) {
+    check_wide_sum<f16>(world);
+    check_wide_sum<bf16>(world);
+    check_wide_sum<e4m3>(world);
+    check_wide_sum<e5m2>(world);
+  });
+}
+
+// 448 + 448 - 448: a sum kept wide passes the largest number and comes back, one that is not is cut off there.
+TEST_P(Multimem, WideAndNativeDifferWhereTheyShould) {
+  run([](World& world) {
+    auto in = world.alloc<Vec<e4m3, 16>>(kCount);
+    for (auto& vector : in)
+      for (int i = 0; i < 16; ++i) vector[i] = e4m3(world.rank() == 2 ? -448.0f : world.rank() < 2 ? 448.0f : 0.0f);
+    world.barrier();
+    if (world.size() >= 3) {
+      Vec<e4m3, 16> out[kCount];
+      world.launch<load_reduces<e4m3, 16, ReduceOp::add, Accumulate::wide>>({}, world.team(), in.data(), &out[0]);
+      world.synchronize();
+      EXPECT_EQ(static_cast<float>(out[0][3]), 448.0f);
+      world.launch<load_reduces<e4m3, 16, ReduceOp::add, Accumulate::native>>({}, world.team(), in.data(), &out[0]);
+      world.synchronize();
+      EXPECT_EQ(static_cast<float>(out[0][3]), 0.0f);
+    }
+    world.barrier();
+  });
+}
+
+// A number wins against NaN in min and max; NaN alone stays.
+TEST_P(Multimem, NumbersWinAgainstNaN) {
+  run([](World& world) {
+    auto in = world.alloc<Vec<float, 4>>(kCount);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (int i = 0; i < 4; ++i) in[0][i] = i == world.rank() || i == 3 ? nan : static_cast<float>(10 + world.rank());
+    world.barrier();
+    Vec<float, 4> low[kCount], high[kCount];
+    world.launch<load_reduces<float, 4, ReduceOp::min, Accumulate::wide>>({}, world.team(), in.data(), &low[0]);
+    world.launch<load_reduces<float, 4, ReduceOp::max, Accumulate::wide>>({}, world.team(), in.data(), &high[0]);
+    world.synchronize();
+    const auto last = static_cast<float>(10 + world.size() - 1);
+    if (world.size() > 3) {
+      EXPECT_EQ(low[0][0], 11.0f);
+      EXPECT_EQ(low[0][1], 10.0f);
+      EXPECT_EQ(high[0][1], last);
+    }
+    EXPECT_TRUE(std::isnan(low[0][3]) && std::isnan(high[0][3]));
+    world.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace isotope
