@@ -20,13 +20,15 @@ ISOTOPE := $(BUILD)/bin/isotope
 CONFIGURE = cmake --log-level=NOTICE --preset $(PRESET)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-quick bench bench-peers check-includes format lint install clean
+.PHONY: help build demo test test-quick test-gpu bench-gpu bench bench-peers check-includes format lint install clean
 
 help:
 	@echo 'make              build everything: $(BUILD)/bin'
 	@echo 'make demo         run the demo on $(PES) PEs; writes build/demo.svg'
 	@echo 'make test         all tests, in these presets: $(TEST_PRESETS)'
 	@echo 'make test-quick   unit tests and the rules of the sources, in one preset'
+	@echo 'make test-gpu     the device library on the GPU of this machine (needs nvcc)'
+	@echo 'make bench-gpu    its primitives on that GPU, as JSON lines: build/gpu/primitives.jsonl'
 	@echo 'make bench        measure: $(BENCHES); writes $(BUILD)/bench/*.json'
 	@echo 'make bench-peers  the same, with Open MPI and UCX installed to compare with'
 	@echo 'make check-includes  the rules of the sources: direction of includes, sizes, system calls'
@@ -56,6 +58,16 @@ test:
 test-quick:
 	@tools/setup build test
 	@JOBS='$(JOBS)' WERROR_PRESETS='' CTEST_ARGS='-L unit|rules $(CTEST_ARGS)' tools/run_tests $(PRESET)
+
+# Nothing but nvcc is needed: device code alone.
+NVCC ?= nvcc
+GPU_RUN = tests/gpu/run.sh $(NVCC) . build/gpu
+test-gpu:
+	@$(GPU_RUN) tests/gpu/device_library.cu device_library
+	@$(GPU_RUN) tests/gpu/device_library.cu device_library_checked -DISOTOPE_CHECKED=1
+
+bench-gpu:
+	@mkdir -p build/gpu && $(GPU_RUN) bench/gpu/primitives.cu primitives | tee build/gpu/primitives.jsonl
 
 bench:
 	@tools/setup build

@@ -102,10 +102,9 @@ ISOTOPE_HD bool wait_for_word(Patience& patience, const W* word, Cmp cmp, W expe
   if (compare(found, cmp, expected)) return true;
   while (patience.go_on()) {
     found = load(word, order);
-    if (compare(found, cmp, expected)) {
-      patience.met();
-      return true;
-    }
+    if (!compare(found, cmp, expected)) continue;
+    patience.met();
+    return true;
   }
   patience.give_up(call, word, cmp, expected, found, from);
   return false;

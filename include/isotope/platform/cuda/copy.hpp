@@ -37,27 +37,36 @@ ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t words, st
   for (; i < words; i += size) to[i] = from[i];
 }
 
+/// The same for any range whose ends are equally aligned: single bytes up to the first whole word and after the last.
+template <class V, int Deep>
+ISOTOPE_DEVICE void copy_aligned(char* dst, const char* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(dst)) & (sizeof(V) - 1);
+  if (head > bytes) head = bytes;
+  if (head != 0) copy_words<std::uint8_t, 1>(dst, src, head, rank, size);
+  const std::size_t words = (bytes - head) / sizeof(V), done = head + words * sizeof(V);
+  if (words != 0) copy_words<V, Deep>(dst + head, src + head, words, rank, size);
+  if (done != bytes) copy_words<std::uint8_t, 1>(dst + done, src + done, bytes - done, rank, size);
+}
+
 /// This thread's part of a copy that `size` threads make together. 16 bytes at a time where both ends are equally
 /// aligned, less otherwise.
 ISOTOPE_DEVICE void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   auto* to = static_cast<char*>(dst);
   const auto* from = static_cast<const char*>(src);
   const auto skew = reinterpret_cast<std::uintptr_t>(to) ^ reinterpret_cast<std::uintptr_t>(from);
-  if ((skew & 3) != 0) return copy_words<std::uint8_t, 4>(to, from, bytes, rank, size);
-  const std::size_t align = (skew & 15) == 0 ? 16 : (skew & 7) == 0 ? 8 : 4;
-  std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(to)) & (align - 1);
-  if (head > bytes) head = bytes;
-  if (head != 0) copy_words<std::uint8_t, 1>(to, from, head, rank, size);
-  const std::size_t words = (bytes - head) / align;
-  if (align == 16) {
-    copy_words<uint4, 8>(to + head, from + head, words, rank, size);
-  } else if (align == 8) {
-    copy_words<std::uint64_t, 4>(to + head, from + head, words, rank, size);
+  // A few words, as flags and small messages are: not worth the way to the wide path.
+  if (bytes % 8 == 0 && bytes <= 8 * static_cast<std::size_t>(size) &&
+      ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) & 7) == 0) {
+    if (rank < bytes / 8) reinterpret_cast<std::uint64_t*>(to)[rank] = reinterpret_cast<const std::uint64_t*>(from)[rank];
+  } else if ((skew & 15) == 0) {
+    copy_aligned<uint4, 8>(to, from, bytes, rank, size);
+  } else if ((skew & 7) == 0) {
+    copy_aligned<std::uint64_t, 4>(to, from, bytes, rank, size);
+  } else if ((skew & 3) == 0) {
+    copy_aligned<std::uint32_t, 4>(to, from, bytes, rank, size);
   } else {
-    copy_words<std::uint32_t, 4>(to + head, from + head, words, rank, size);
+    copy_words<std::uint8_t, 4>(to, from, bytes, rank, size);
   }
-  const std::size_t done = head + words * align;
-  if (done != bytes) copy_words<std::uint8_t, 1>(to + done, from + done, bytes - done, rank, size);
 }
 
 }  // namespace isotope::cuda
