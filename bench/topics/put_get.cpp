@@ -6,6 +6,7 @@
 #include "bench/topics/device_peers.hpp"
 #include "bench/topics/raw.hpp"
 #include "isotope/device/rma.hpp"
+#include "isotope/isotope.h"
 
 namespace isotope::bench {
 namespace {
@@ -75,6 +76,26 @@ class Transfer : public Topic {
       bench.measure({.name = name(), .bytes = bytes, .limit_name = "memcpy", .unit = bytes < kSmall ? "ns" : "GB/s"},
                     {{Role::ours, "", ours}, {Role::limit, "", limit}});
     }
+    if (kPut) measure_checks(bench, dst.data(), src.data(), other);
+  }
+
+ private:
+  /// What the C edge's look at its arguments costs, called from the host: beside the same put without it.
+  void measure_checks(JobBench& bench, char* dst, const char* src, int to) const {
+    const Team team = bench.world().team();
+    const auto* c_team = reinterpret_cast<const isotope_team*>(&team);
+    const bool works = bench.world().rank() == 0;
+    const auto checked = [&](long n) {
+      for (; works && n > 0; --n) isotope_put(c_team, dst, src, 8, to);
+    };
+    const auto unchecked = [&](long n) {
+      for (; works && n > 0; --n) {
+        put_bytes(this_thread(), team, dst, src, 8, to);
+        keep_memory();
+      }
+    };
+    bench.measure({.name = "put_from_host", .bytes = 8, .limit_name = "no checks", .unit = "ns"},
+                  {{Role::ours, "", checked}, {Role::limit, "", unchecked}});
   }
 };
 

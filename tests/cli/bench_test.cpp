@@ -116,6 +116,7 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
                                                 {"atomic_fetch_add", 1},
                                                 {"atomic_add", 1},
                                                 {"atomic_fetch_add_2_pes", 1},
+                                                {"put_from_host", 1},
                                                 {"put_signal", 1},
                                                 {"put_signal_add", 1},
                                                 {"barrier", 1}}));
@@ -127,7 +128,7 @@ TEST_F(BenchCli, DeviceTopicsAtOddNumbersOfPes) {
     const Outcome outcome =
         bench({"put", "get", "atomics", "signal", "barrier", "--quick", "--repeats", "1", "-n", pes, "--json", "-"});
     ASSERT_EQ(outcome.status, 0) << pes << ": " << outcome.err;
-    EXPECT_EQ(Json::parse(outcome.out).at("rows").size(), 22u) << pes;
+    EXPECT_EQ(Json::parse(outcome.out).at("rows").size(), 23u) << pes;
   }
   const Outcome threads = bench({"signal", "barrier", "--threads", "--quick", "--repeats", "1", "--json", "-"});
   ASSERT_EQ(threads.status, 0) << threads.err;
