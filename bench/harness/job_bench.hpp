@@ -60,7 +60,8 @@ class JobBench {
   void write_results() const;
 
  private:
-  double timed_block(const Contestant& contestant, long n);
+  /// `rest`: PEs that had nothing to do sleep through the block.
+  double timed_block(const Contestant& contestant, long n, bool rest);
 
   World& world_;
   const JobRequest& request_;
