@@ -1,6 +1,7 @@
 // Attributes and switches that every other header may use. Depends on nothing.
 //
 // ISOTOPE_HD      a function that both a host compiler and nvcc's device pass compile
+// ISOTOPE_FLAT    the same, inlined always: its arguments are constants that must fold away
 // ISOTOPE_KERNEL  a kernel: ordinary code, launched by World::launch on whatever platform the PE drives
 // ISOTOPE_COLD    a function that is rarely called and stays out of line
 // ISOTOPE_UNROLL  before a loop of few turns that must not stay one
@@ -9,11 +10,13 @@
 
 #if defined(__CUDACC__)
 #define ISOTOPE_HD __host__ __device__ __forceinline__
+#define ISOTOPE_FLAT __host__ __device__ __forceinline__
 #define ISOTOPE_KERNEL __host__ __device__ inline
 #define ISOTOPE_COLD __host__ __device__ __noinline__ inline
 #define ISOTOPE_UNROLL _Pragma("unroll")
 #else
 #define ISOTOPE_HD inline
+#define ISOTOPE_FLAT __attribute__((always_inline)) inline
 #define ISOTOPE_KERNEL inline
 #define ISOTOPE_COLD __attribute__((noinline, cold)) inline
 #define ISOTOPE_UNROLL _Pragma("GCC unroll 16")

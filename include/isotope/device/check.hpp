@@ -102,15 +102,15 @@ ISOTOPE_HD bool local_is_good(const Team& team, Call call, const char* argument,
   return refuse(team, call, Fault::null_pointer, argument, static_cast<std::int64_t>(bytes), 0, 0);
 }
 
-/// `bytes` at `p`, in one symmetric object, aligned to `alignment`.
-ISOTOPE_HD bool symmetric_is_good(const Team& team, Call call, const char* argument, const void* p, std::size_t bytes,
-                                  std::size_t alignment = 1) {
+/// `bytes` at `p`, in one symmetric object, aligned to `alignment`, a power of two.
+ISOTOPE_FLAT bool symmetric_is_good(const Team& team, const Call& call, const char* argument, const void* p,
+                                    std::size_t bytes, std::size_t alignment = 1) {
   if (bytes == 0) return true;
   const auto size = static_cast<std::int64_t>(bytes);
   if (p == nullptr) return refuse(team, call, Fault::null_pointer, argument, size, 0, 0);
   const auto address = reinterpret_cast<std::uint64_t>(p);
   const auto value = static_cast<std::int64_t>(address);
-  if (address % alignment != 0)
+  if ((address & (alignment - 1)) != 0)
     return refuse(team, call, Fault::misaligned, argument, value, static_cast<std::int64_t>(alignment), size);
   const ObjectRange object = find_object(team.state().control->objects, address);
   if (object.bytes == 0) return refuse(team, call, Fault::not_symmetric, argument, value, 0, size);

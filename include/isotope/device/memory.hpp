@@ -1,11 +1,12 @@
-// Loads, stores, atomics and fences with an order and a scope, on this PE's memory or on any address that Team::at gave.
+// Loads, stores, atomics and fences with an order and a scope, on this PE's memory or on any address that Team::at
+// gave.
 //
 //   std::uint64_t seen = load(&flag, Order::acquire);                 // system scope unless told otherwise
 //   fetch_add(&count, 1u, Order::relaxed, Scope::device);
 //   fence(Order::release);
 //
-// Called by one thread; each acts for that thread alone. To another PE only Scope::system synchronises, so system is the
-// default scope; the default order is relaxed, as for plain atomics everywhere in Isotope. Pass order and scope as
+// Called by one thread; each acts for that thread alone. To another PE only Scope::system synchronises, so system is
+// the default scope; the default order is relaxed, as for plain atomics everywhere in Isotope. Pass order and scope as
 // constants: they then cost nothing. They cannot fail; the address is the caller's to get right.
 //
 //   what                                        on
@@ -38,7 +39,7 @@ namespace detail {
 // Platforms take order and scope as template parameters, callers give them as arguments. These switches fold away when
 // the arguments are constants.
 template <class Op, Order O, class... A>
-ISOTOPE_HD auto with_scope(Scope scope, A... arguments) {
+ISOTOPE_FLAT auto with_scope(Scope scope, A... arguments) {
   switch (scope) {
     case Scope::thread:
     case Scope::block:
@@ -57,7 +58,7 @@ ISOTOPE_HD auto with_scope(Scope scope, A... arguments) {
 enum class Access { load, store, both };
 
 template <class Op, class... A>
-ISOTOPE_HD auto with_order(Order order, Scope scope, A... arguments) {
+ISOTOPE_FLAT auto with_order(Order order, Scope scope, A... arguments) {
   if (order == Order::relaxed) return with_scope<Op, Order::relaxed>(scope, arguments...);
   if (order == Order::seq_cst) return with_scope<Op, Order::seq_cst>(scope, arguments...);
   if constexpr (Op::kAccess == Access::load) {
@@ -71,13 +72,13 @@ ISOTOPE_HD auto with_order(Order order, Scope scope, A... arguments) {
   }
 }
 
-#define ISOTOPE_OPERATION(name, access)                  \
-  struct name##_operation {                              \
-    static constexpr Access kAccess = Access::access;    \
-    template <Order O, Scope S, class... A>              \
-    ISOTOPE_HD static auto call(A... arguments) {        \
-      return platform::name<O, S>(arguments...);         \
-    }                                                    \
+#define ISOTOPE_OPERATION(name, access)               \
+  struct name##_operation {                           \
+    static constexpr Access kAccess = Access::access; \
+    template <Order O, Scope S, class... A>           \
+    ISOTOPE_FLAT static auto call(A... arguments) {   \
+      return platform::name<O, S>(arguments...);      \
+    }                                                 \
   };
 ISOTOPE_OPERATION(load, load)
 ISOTOPE_OPERATION(store, store)
@@ -96,7 +97,7 @@ ISOTOPE_OPERATION(fence, both)
 struct compare_exchange_operation {
   static constexpr Access kAccess = Access::both;
   template <Order O, Scope S, class W>
-  ISOTOPE_HD static bool call(W* p, W* expected, W desired) {
+  ISOTOPE_FLAT static bool call(W* p, W* expected, W desired) {
     return platform::compare_exchange<O, S>(p, *expected, desired);
   }
 };
@@ -104,7 +105,7 @@ struct compare_exchange_operation {
 struct fetch_add_narrow_operation {
   static constexpr Access kAccess = Access::both;
   template <Order O, Scope S, class T>
-  ISOTOPE_HD static T call(T* p, T value) {
+  ISOTOPE_FLAT static T call(T* p, T value) {
     if constexpr (platform::kNativeAdd<T>) {
       return platform::native_add<O, S>(p, value);
     } else {
@@ -120,29 +121,31 @@ struct fetch_add_narrow_operation {
 
 /// The platform sees unsigned words, whatever the type.
 template <class T>
-ISOTOPE_HD Word<sizeof(T)>* word_of(T* p) {
+ISOTOPE_FLAT Word<sizeof(T)>* word_of(T* p) {
   return reinterpret_cast<Word<sizeof(T)>*>(p);
 }
 template <class T>
-ISOTOPE_HD const Word<sizeof(T)>* word_of(const T* p) {
+ISOTOPE_FLAT const Word<sizeof(T)>* word_of(const T* p) {
   return reinterpret_cast<const Word<sizeof(T)>*>(p);
 }
 
 }  // namespace detail
 
 template <AtomicValue T>
-ISOTOPE_HD T load(const T* p, Order order = Order::relaxed, Scope scope = Scope::system) {
+ISOTOPE_FLAT T load(const T* p, Order order = Order::relaxed, Scope scope = Scope::system) {
   return bit_cast<T>(detail::with_order<detail::load_operation>(order, scope, detail::word_of(p)));
 }
 
 template <AtomicValue T>
-ISOTOPE_HD void store(T* p, std::type_identity_t<T> value, Order order = Order::relaxed, Scope scope = Scope::system) {
+ISOTOPE_FLAT void store(T* p, std::type_identity_t<T> value, Order order = Order::relaxed,
+                        Scope scope = Scope::system) {
   detail::with_order<detail::store_operation>(order, scope, detail::word_of(p), bit_cast<Word<sizeof(T)>>(value));
 }
 
 /// Returns the value before.
 template <AtomicValue T>
-ISOTOPE_HD T exchange(T* p, std::type_identity_t<T> value, Order order = Order::relaxed, Scope scope = Scope::system) {
+ISOTOPE_FLAT T exchange(T* p, std::type_identity_t<T> value, Order order = Order::relaxed,
+                        Scope scope = Scope::system) {
   return bit_cast<T>(detail::with_order<detail::exchange_operation>(order, scope, detail::word_of(p),
                                                                     bit_cast<Word<sizeof(T)>>(value)));
 }
@@ -150,8 +153,8 @@ ISOTOPE_HD T exchange(T* p, std::type_identity_t<T> value, Order order = Order::
 /// Writes `desired` if `*p` has the bits of `expected`; otherwise puts what was found into `expected`. A failure orders
 /// no more than a load: acquire for acq_rel, relaxed for release.
 template <AtomicValue T>
-ISOTOPE_HD bool compare_exchange(T* p, T& expected, std::type_identity_t<T> desired, Order order = Order::relaxed,
-                                 Scope scope = Scope::system) {
+ISOTOPE_FLAT bool compare_exchange(T* p, T& expected, std::type_identity_t<T> desired, Order order = Order::relaxed,
+                                   Scope scope = Scope::system) {
   auto word = bit_cast<Word<sizeof(T)>>(expected);
   const bool done = detail::with_order<detail::compare_exchange_operation>(order, scope, detail::word_of(p), &word,
                                                                            bit_cast<Word<sizeof(T)>>(desired));
@@ -161,7 +164,8 @@ ISOTOPE_HD bool compare_exchange(T* p, T& expected, std::type_identity_t<T> desi
 
 /// Adds, and returns the value before. Integers wrap; f16 and bf16 round each sum to nearest even.
 template <AtomicSum T>
-ISOTOPE_HD T fetch_add(T* p, std::type_identity_t<T> value, Order order = Order::relaxed, Scope scope = Scope::system) {
+ISOTOPE_FLAT T fetch_add(T* p, std::type_identity_t<T> value, Order order = Order::relaxed,
+                         Scope scope = Scope::system) {
   if constexpr (is_narrow_float<T>) {
     return detail::with_order<detail::fetch_add_narrow_operation>(order, scope, p, value);
   } else if constexpr (std::is_floating_point_v<T>) {
@@ -175,8 +179,8 @@ ISOTOPE_HD T fetch_add(T* p, std::type_identity_t<T> value, Order order = Order:
 // Each returns the value before.
 #define ISOTOPE_FETCH(op)                                                                                           \
   template <AtomicWord T>                                                                                           \
-  ISOTOPE_HD T fetch_##op(T* p, std::type_identity_t<T> value, Order order = Order::relaxed,                        \
-                          Scope scope = Scope::system) {                                                            \
+  ISOTOPE_FLAT T fetch_##op(T* p, std::type_identity_t<T> value, Order order = Order::relaxed,                      \
+                            Scope scope = Scope::system) {                                                          \
     return static_cast<T>(detail::with_order<detail::fetch_##op##_operation>(order, scope, detail::word_of(p),      \
                                                                              static_cast<Word<sizeof(T)>>(value))); \
   }
@@ -189,8 +193,8 @@ ISOTOPE_FETCH(xor)
 // Signed and unsigned compare differently. Each returns the value before.
 #define ISOTOPE_FETCH(op)                                                                                           \
   template <AtomicWord T>                                                                                           \
-  ISOTOPE_HD T fetch_##op(T* p, std::type_identity_t<T> value, Order order = Order::relaxed,                        \
-                          Scope scope = Scope::system) {                                                            \
+  ISOTOPE_FLAT T fetch_##op(T* p, std::type_identity_t<T> value, Order order = Order::relaxed,                      \
+                            Scope scope = Scope::system) {                                                          \
     using W = std::conditional_t<std::is_signed_v<T>, std::make_signed_t<Word<sizeof(T)>>, Word<sizeof(T)>>;        \
     return static_cast<T>(detail::with_order<detail::fetch_##op##_operation>(order, scope, reinterpret_cast<W*>(p), \
                                                                              static_cast<W>(value)));               \
@@ -200,12 +204,12 @@ ISOTOPE_FETCH(max)
 #undef ISOTOPE_FETCH
 
 /// Orders this thread's accesses before it with those after it, as in C++ and PTX. Order::relaxed does nothing.
-ISOTOPE_HD void fence(Order order = Order::acq_rel, Scope scope = Scope::system) {
+ISOTOPE_FLAT void fence(Order order = Order::acq_rel, Scope scope = Scope::system) {
   detail::with_order<detail::fence_operation>(order, scope);
 }
 
 /// 16 bytes as one access, relaxed at system scope: no reader sees half of a store16. `p` is 16-byte aligned.
-ISOTOPE_HD Bits128 load16(const Bits128* p) { return platform::load16(p); }
-ISOTOPE_HD void store16(Bits128* p, Bits128 value) { platform::store16(p, value); }
+ISOTOPE_FLAT Bits128 load16(const Bits128* p) { return platform::load16(p); }
+ISOTOPE_FLAT void store16(Bits128* p, Bits128 value) { platform::store16(p, value); }
 
 }  // namespace isotope

@@ -25,7 +25,7 @@ struct ObjectTable {
 
 namespace detail {
 
-ISOTOPE_HD ObjectRange range_at(std::uint64_t ranges, std::uint64_t i) {
+ISOTOPE_FLAT ObjectRange range_at(std::uint64_t ranges, std::uint64_t i) {
   const auto* range = reinterpret_cast<const ObjectRange*>(ranges) + i;
   return {load(&range->begin), load(&range->bytes)};
 }
