@@ -36,12 +36,13 @@ class Backoff {
   void step(std::uint32_t polls = 1) noexcept {
     if (spins_ < kSpins && !is_crowded()) {
       spins_ += polls;
-      since_ns_ = 0;
       pause_cpu();
     } else {
       step_slow();
     }
   }
+  /// When the yielding began; 0 while it spins, and after something went on.
+  std::uint64_t waiting_since_ns() const noexcept { return since_ns_; }
   bool spinning() const noexcept { return spins_ < kSpins && !is_crowded(); }
 
  private:

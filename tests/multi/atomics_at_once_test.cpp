@@ -3,36 +3,17 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/atomic_values.hpp"
 #include "support/job_shape.hpp"
 
 namespace isotope {
 namespace {
 
+using testing::equal, testing::number, testing::poison;
+
 class AtomicsAtOnce : public testing::JobTest {};
 ISOTOPE_ALL_SHAPES(AtomicsAtOnce);
 
-template <class T>
-constexpr bool kNarrow = is_narrow_float<T>;
-
-/// A small integer as T; unsigned ones wrap.
-template <class T>
-constexpr T number(int value) {
-  if constexpr (kNarrow<T>)
-    return T(static_cast<float>(value));
-  else
-    return static_cast<T>(value);
-}
-template <class T>
-constexpr T poison() {
-  return number<T>(0x5a);
-}
-template <class T>
-bool equal(T a, T b) {
-  if constexpr (kNarrow<T>)
-    return a.bits == b.bits;
-  else
-    return a == b;
-}
 
 constexpr int kTimes = 32;
 constexpr std::uint32_t kThreads = 4;

@@ -3,43 +3,24 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/atomic_values.hpp"
 #include "support/job_shape.hpp"
 
 namespace isotope {
 namespace {
 
+using testing::equal, testing::number, testing::poison;
+
 class Atomics : public testing::JobTest {};
 ISOTOPE_ALL_SHAPES(Atomics);
 
-template <class T>
-constexpr bool kNarrow = is_narrow_float<T>;
-
-/// A small integer as T; unsigned ones wrap.
-template <class T>
-constexpr T number(int value) {
-  if constexpr (kNarrow<T>)
-    return T(static_cast<float>(value));
-  else
-    return static_cast<T>(value);
-}
-template <class T>
-constexpr T poison() {
-  return number<T>(0x5a);
-}
-template <class T>
-bool equal(T a, T b) {
-  if constexpr (kNarrow<T>)
-    return a.bits == b.bits;
-  else
-    return a == b;
-}
 
 /// A number of this PE's own, far from 0 and different for every round.
 template <class T>
 T own(int me, int round) {
   if constexpr (std::is_signed_v<T> && std::is_integral_v<T>)
     return static_cast<T>(-(1000 + me * 64 + round * 7));
-  else if constexpr (kNarrow<T>)
+  else if constexpr (is_narrow_float<T>)
     return T(static_cast<float>(4 + me % 4 + round));  // every sum of five rounds is exact
   else
     return static_cast<T>(1000 + me * 64 + round * 7);
@@ -60,7 +41,7 @@ ISOTOPE_KERNEL void steps(Team team, T* words, Outcome<T>* outcomes, int round) 
     T* fetched = outcomes[pe].fetched;
     const T x = own<T>(me, round);
     const Order order = static_cast<Order>(round % 5);
-    if constexpr (kNarrow<T>) {
+    if constexpr (is_narrow_float<T>) {
       *fetched++ = atomic_fetch_add(team, word, x, pe, order);
       atomic_add(team, word, T(-1.5f), pe, order);
       *fetched++ = atomic_fetch_add(team, word, T(0.5f), pe, order);
@@ -83,7 +64,7 @@ ISOTOPE_KERNEL void steps(Team team, T* words, Outcome<T>* outcomes, int round) 
         *fetched++ = atomic_fetch_xor(team, word, static_cast<T>(~T{0}), pe, order);
       }
     }
-    if constexpr (kNarrow<T>)
+    if constexpr (is_narrow_float<T>)
       outcomes[pe].last = *team.at(word, pe);
     else
       outcomes[pe].last = atomic_fetch(team, word, pe, order);
@@ -93,7 +74,7 @@ ISOTOPE_KERNEL void steps(Team team, T* words, Outcome<T>* outcomes, int round) 
 /// The same by hand.
 template <class T>
 std::vector<T> expected_fetches(T before, T x) {
-  if constexpr (kNarrow<T>) {
+  if constexpr (is_narrow_float<T>) {
     const float sum = static_cast<float>(before) + static_cast<float>(x);
     return {before, T(sum - 1.5f)};
   } else {
@@ -107,7 +88,7 @@ std::vector<T> expected_fetches(T before, T x) {
 }
 template <class T>
 T expected_last(T before, T x) {
-  if constexpr (kNarrow<T>)
+  if constexpr (is_narrow_float<T>)
     return T(static_cast<float>(before) + static_cast<float>(x) - 1.0f);
   else if constexpr (std::is_integral_v<T>)
     return static_cast<T>(~T{0x134});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/job_shape.hpp"
+#include "support/mixer.hpp"
 
 namespace isotope {
 namespace {
@@ -16,31 +17,13 @@ ISOTOPE_ALL_SHAPES(Multimem);
 constexpr int kCount = 16;  // vectors in each array
 constexpr std::uint32_t kThreads = 4;
 
-template <class T>
-constexpr bool kFloat = std::is_floating_point_v<T> || is_narrow_float<T>;
-
-/// Numbers that look random, from a seed: splitmix64.
-class Mixer {
- public:
-  explicit Mixer(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u) {}
-  std::uint64_t operator()() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 enum class Data { small, any };  // small integers, whose sums are exact in every type; or what the type can hold
 
 /// Element `i` of PE `pe`: the same on whichever PE asks.
 template <class T>
 T element(int pe, std::size_t i, Data data) {
-  Mixer random(static_cast<std::uint64_t>(pe) * 1000003 + i * 17 + sizeof(T));
-  if constexpr (kFloat<T>) {
+  testing::Mixer random(static_cast<std::uint64_t>(pe) * 1000003 + i * 17 + sizeof(T));
+  if constexpr (testing::kFloat<T>) {
     if (data == Data::small) return static_cast<T>(static_cast<float>(static_cast<int>(random() % 3) - 1));
     // Exponents near each other: then f32 holds every sum of such narrow floats exactly.
     const double fraction = static_cast<double>(random() % 4096) / 4096;
@@ -138,7 +121,7 @@ void each_width(F&& body) {
   const auto of_width = [&]<int Bytes>() {
     if constexpr (sizeof(T) <= Bytes) {
       constexpr int kElements = Bytes / static_cast<int>(sizeof(T));
-      if constexpr (kFloat<T>)
+      if constexpr (testing::kFloat<T>)
         body.template operator()<T, kElements, ReduceOp::add, ReduceOp::min, ReduceOp::max>();
       else
         body.template operator()<T, kElements, ReduceOp::add, ReduceOp::min, ReduceOp::max, ReduceOp::bit_and,
@@ -194,7 +177,7 @@ void check_wide_sum(World& world) {
   auto in = world.alloc<Vec<T, kElements>>(kCount);
   constexpr std::uint32_t kInfinite = std::is_same_v<T, f16> ? 0x7c00 : std::is_same_v<T, bf16> ? 0x7f80 : 0x78;
   const auto bits = [&](int pe, std::size_t i) {
-    Mixer random(static_cast<std::uint64_t>(pe) * 7919 + i);
+    testing::Mixer random(static_cast<std::uint64_t>(pe) * 7919 + i);
     return static_cast<decltype(T::bits)>(random() % kInfinite);
   };
   for (std::size_t i = 0; i < kCount * kElements; ++i)

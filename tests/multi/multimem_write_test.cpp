@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "support/job_shape.hpp"
+#include "support/mixer.hpp"
 
 namespace isotope {
 namespace {
@@ -14,29 +15,11 @@ constexpr int kCount = 8;  // vectors that are written, with one of poison on ei
 constexpr std::uint32_t kThreads = 4;
 constexpr int kRounds = 60;
 
-template <class T>
-constexpr bool kFloat = std::is_floating_point_v<T> || is_narrow_float<T>;
-
-/// Numbers that look random, from a seed: splitmix64.
-class Mixer {
- public:
-  explicit Mixer(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u) {}
-  std::uint64_t operator()() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 /// What PE `pe` (-1: what is there first) brings for element `i`. Floats are small integers: every sum is exact.
 template <class T>
 T element(int pe, int i) {
-  Mixer random(static_cast<std::uint64_t>(pe + 1) * 100003 + static_cast<std::uint64_t>(i) * 31);
-  if constexpr (kFloat<T>)
+  testing::Mixer random(static_cast<std::uint64_t>(pe + 1) * 100003 + static_cast<std::uint64_t>(i) * 31);
+  if constexpr (testing::kFloat<T>)
     return pe < 0 ? T(0.0f) : static_cast<T>(static_cast<float>(static_cast<int>(random() % 3) - 1));
   else
     return static_cast<T>(random());
@@ -46,7 +29,7 @@ template <class T>
 T negative(T x) {
   if constexpr (is_narrow_float<T>)
     return T(-static_cast<float>(x));
-  else if constexpr (kFloat<T>)
+  else if constexpr (testing::kFloat<T>)
     return -x;
   else
     return static_cast<T>(0 - static_cast<std::uint64_t>(x));

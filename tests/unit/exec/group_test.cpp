@@ -38,6 +38,22 @@ TEST_P(GroupShapes, EveryThreadIsItself) {
   for (int count : seen) ASSERT_EQ(count, 2);
 }
 
+// In each round another thread says no, in some nobody does; with no sync between the rounds.
+TEST_P(GroupShapes, AllHearsEveryThread) {
+  const auto [grid, block] = GetParam();
+  const auto threads = static_cast<std::uint32_t>(block.count());
+  std::vector<int> wrong(grid.count() * threads);
+  run(grid, block, [&] {
+    const Block b = this_block();
+    for (std::uint32_t round = 0; round < 12; ++round) {
+      const bool nobody = round % 3 == 2;
+      const std::uint32_t who = round * 7 % threads;
+      if (b.all(nobody || b.thread_rank() != who) != nobody) ++wrong[b.rank() * threads + b.thread_rank()];
+    }
+  });
+  for (const int count : wrong) ASSERT_EQ(count, 0);
+}
+
 // Each thread passes its value on to the next one, round after round. A sync that lets one thread through too early, or
 // a second one too late, breaks the chain.
 TEST_P(GroupShapes, SyncOrdersReadsAfterWrites) {
