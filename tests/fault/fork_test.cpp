@@ -124,7 +124,7 @@ TEST_P(Fork, ChildThatOutlivesTheJobHoldsNobodyUp) {
     world.barrier();
   });
   for (int pe = 0; pe < job.pes(); ++pe) EXPECT_TRUE(job.returned(pe));
-  EXPECT_LE(testing::now_ns() - began, 3'000'000'000u * testing::kSlow);
+  EXPECT_LE(testing::now_ns() - began, std::uint64_t{3'000'000'000} * testing::kSlow);
   ::kill(static_cast<pid_t>(job.seat(0).words[0]), SIGKILL);
   EXPECT_TRUE(testing::no_process_left());
 }
