@@ -16,7 +16,7 @@ namespace isotope::bench {
 
 namespace {
 
-constexpr std::chrono::nanoseconds kBlock{2'000'000}, kQuickBlock{200'000};
+constexpr std::chrono::nanoseconds kBlock{10'000'000}, kQuickBlock{200'000};
 constexpr std::chrono::minutes kJobTimeout{5};
 
 }  // namespace

@@ -60,8 +60,8 @@ class JobBench {
   void write_results() const;
 
  private:
-  /// `rest`: PEs that had nothing to do sleep through the block.
-  double timed_block(const Contestant& contestant, long n, bool rest);
+  /// `measured`: after as long a block that does not count; PEs that had nothing to do sleep through both.
+  double timed_block(const Contestant& contestant, long n, bool measured);
 
   World& world_;
   const JobRequest& request_;

@@ -37,6 +37,12 @@ void copies(char* dst, const char* src, std::size_t bytes, long n) {
   }
 }
 
+// isotope_put as it would be without its checks: another function, to which the size is no constant either.
+[[gnu::noinline]] int unchecked_put(const isotope_team* team, void* dst, const void* src, std::size_t bytes, int to) {
+  put_bytes(this_thread(), *reinterpret_cast<const Team*>(team), dst, src, bytes, to);
+  return 0;
+}
+
 template <bool kPut>
 class Transfer : public Topic {
  public:
@@ -45,7 +51,7 @@ class Transfer : public Topic {
     return std::string(kPut ? "a put" : "a get") + " by one thread, 8 bytes to 16 MiB";
   }
   std::vector<int> default_pes() const override { return {2}; }
-  int default_repeats() const override { return 33; }
+  int default_repeats() const override { return 55; }
   int turns() const override { return 11; }
   std::vector<ForeignPeer> foreign_peers() const override { return {ucx_peer(name()), oshmem_peer(name())}; }
 
@@ -85,12 +91,17 @@ class Transfer : public Topic {
     const Team team = bench.world().team();
     const auto* c_team = reinterpret_cast<const isotope_team*>(&team);
     const bool works = bench.world().rank() == 0;
+    std::size_t bytes = 8;
+    asm volatile("" : "+r"(bytes));
     const auto checked = [&](long n) {
-      for (; works && n > 0; --n) isotope_put(c_team, dst, src, 8, to);
+      for (; works && n > 0; --n) {
+        if (isotope_put(c_team, dst, src, bytes, to) != 0) return;
+        keep_memory();
+      }
     };
     const auto unchecked = [&](long n) {
       for (; works && n > 0; --n) {
-        put_bytes(this_thread(), team, dst, src, 8, to);
+        if (unchecked_put(c_team, dst, src, bytes, to) != 0) return;
         keep_memory();
       }
     };

@@ -43,6 +43,7 @@ class Backoff {
   }
   /// When the yielding began; 0 while it spins, and after something went on.
   std::uint64_t waiting_since_ns() const noexcept { return since_ns_; }
+  bool waited_longer_than(std::uint64_t ns) const noexcept;
   bool spinning() const noexcept { return spins_ < kSpins && !is_crowded(); }
 
  private:
