@@ -42,39 +42,31 @@ void run_grid(const GridSpec& spec, const ExecLimits& limits, const std::functio
 /// throw.
 using FailureProbe = std::function<std::exception_ptr()>;
 
-/// One in-order queue. The World owns its queues; Stream (host/stream.hpp) is a handle to one. Thread-safe.
+/// One in-order queue. The World owns its queues; Stream (host/stream.hpp) is a handle to one. Thread-safe. This is the
+/// contract of every platform's queues; create() makes one that runs kernels on the CPU.
 ///
-/// Work is run by one thread at a time: whoever synchronizes with the queue, or waits for an event behind the work,
-/// takes it up at once; else the queue's own worker does within a millisecond. A failure does not stop the queue.
+/// There, work is run by one thread at a time: whoever synchronizes with the queue, or waits for an event behind the
+/// work, takes it up at once; else the queue's own worker does within a millisecond. A failure does not stop the queue.
 class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
  public:
   static std::shared_ptr<StreamQueue> create(ExecLimits limits, FailureProbe probe);
-  ~StreamQueue();  // close()
+  virtual ~StreamQueue() = default;
 
-  void launch(const GridSpec& spec, std::function<void()> body);  // checks, then enqueues
-  void call(std::function<void()> fn);
-  std::shared_ptr<EventState> record();
-  void wait(std::shared_ptr<EventState> event);
-  bool idle() const;
+  /// Checks, then enqueues. Queues of GPUs run no host functions as kernels and have a launch of their own.
+  virtual void launch(const GridSpec& spec, std::function<void()> body) = 0;
+  virtual void call(std::function<void()> fn) = 0;
+  virtual std::shared_ptr<EventState> record() = 0;
+  virtual void wait(std::shared_ptr<EventState> event) = 0;
+  virtual bool idle() const = 0;
   /// Returns when the work enqueued before the call is done; throws the first failure since the last synchronize, once.
   /// Throws Error(invalid_argument) in a kernel, and in a callback of this queue, where it would wait for itself.
-  void synchronize();
+  virtual void synchronize() = 0;
   /// What the next synchronize will throw because of work that has ended, or null.
-  std::exception_ptr pending_failure() const;
-  /// Runs work up to the one numbered `sequence` on the calling thread, unless some thread runs this queue already.
-  /// Returns whether it ran any. For waits behind that work.
-  bool help(std::uint64_t sequence);
-  /// Whether the calling thread is inside work of this queue.
-  bool runs_here() const noexcept;
+  virtual std::exception_ptr pending_failure() const = 0;
   /// Waits for the work in progress (waits in kernels end by themselves) and drops what has not started; its events
   /// count as finished. Later calls throw Error(not_initialized). Called when the World goes, since handles may outlive
   /// it.
-  void close() noexcept;
-
- private:
-  struct Impl;
-  explicit StreamQueue(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;  // shared with the worker: a callback may drop the last handle
+  virtual void close() noexcept = 0;
 };
 
 }  // namespace isotope::exec

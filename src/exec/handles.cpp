@@ -18,10 +18,10 @@ exec::StreamQueue& checked(const std::shared_ptr<exec::StreamQueue>& queue, cons
 
 }  // namespace
 
-bool Event::finished() const { return !state_ || state_->finished.load(std::memory_order_acquire); }
+bool Event::finished() const { return !state_ || state_->finished(); }
 
 void Event::synchronize() const {
-  if (!finished()) exec::wait_for_event(*state_);
+  if (!finished()) state_->synchronize();
 }
 
 Event Stream::record() const { return Event(checked(queue_, "record").record()); }

@@ -17,7 +17,46 @@
 
 namespace isotope::exec {
 
+class CpuQueue final : public StreamQueue {
+ public:
+  struct Impl;
+  explicit CpuQueue(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  ~CpuQueue() override { CpuQueue::close(); }
+
+  void launch(const GridSpec& spec, std::function<void()> body) override;
+  void call(std::function<void()> fn) override;
+  std::shared_ptr<EventState> record() override;
+  void wait(std::shared_ptr<EventState> event) override;
+  bool idle() const override;
+  void synchronize() override;
+  std::exception_ptr pending_failure() const override;
+  void close() noexcept override;
+
+  /// Runs work up to the one numbered `sequence` on the calling thread, unless some thread runs this queue already.
+  /// Returns whether it ran any. For waits behind that work.
+  bool help(std::uint64_t sequence);
+  /// Whether the calling thread is inside work of this queue.
+  bool runs_here() const noexcept;
+
+ private:
+  std::shared_ptr<Impl> impl_;  // shared with the worker: a callback may drop the last handle
+};
+
 namespace {
+
+/// A mark in a queue, passed once.
+class CpuEvent final : public EventState {
+ public:
+  explicit CpuEvent(std::weak_ptr<CpuQueue> where) : queue(std::move(where)) {}
+  bool finished() const override { return passed.load(std::memory_order_acquire); }
+  void synchronize() override { wait_until_passed(nullptr); }
+  /// Until it is passed or `stop` is set. Runs the work before the event itself if nobody else does.
+  void wait_until_passed(const std::atomic<bool>* stop);
+
+  std::atomic<bool> passed{false};
+  const std::weak_ptr<CpuQueue> queue;  // where it was recorded
+  std::uint64_t sequence = 0;           // its place there
+};
 
 // While there has been work lately the worker looks for more this often, so that a launch needs no system call to wake
 // it.
@@ -37,7 +76,7 @@ struct Work {
   WorkKind kind;
   GridSpec spec{};
   std::function<void()> fn{};
-  std::shared_ptr<EventState> event{};
+  std::shared_ptr<CpuEvent> event{};
 };
 
 // The queues this thread is running work of, innermost first.
@@ -58,7 +97,7 @@ bool running_here(const void* queue) {
 void drop(Work* work) {
   while (work != nullptr) {
     Work* next = work->next;
-    if (work->kind == WorkKind::record) work->event->finished.store(true, std::memory_order_release);
+    if (work->kind == WorkKind::record) work->event->passed.store(true, std::memory_order_release);
     delete work;
     work = next;
   }
@@ -66,7 +105,7 @@ void drop(Work* work) {
 
 }  // namespace
 
-struct StreamQueue::Impl {
+struct CpuQueue::Impl {
   Impl(ExecLimits l, FailureProbe p) : limits(l), probe(std::move(p)) {}
   ~Impl() { drop(head); }
 
@@ -95,12 +134,12 @@ struct StreamQueue::Impl {
   void wait_until_done(std::unique_lock<std::mutex>& lock, std::uint64_t target);
 };
 
-void StreamQueue::Impl::check_open() const {
+void CpuQueue::Impl::check_open() const {
   if (closed)
     throw Error(Code::not_initialized, "this stream's World is gone; nothing can be launched on or asked of it");
 }
 
-std::uint64_t StreamQueue::Impl::enqueue(const std::shared_ptr<Impl>& self, std::unique_ptr<Work> work) {
+std::uint64_t CpuQueue::Impl::enqueue(const std::shared_ptr<Impl>& self, std::unique_ptr<Work> work) {
   Impl& q = *self;
   bool wake_worker = false;
   std::uint64_t number = 0;
@@ -122,7 +161,7 @@ std::uint64_t StreamQueue::Impl::enqueue(const std::shared_ptr<Impl>& self, std:
 }
 
 // Runs work up to the one numbered `until`, or until the queue is closed. The caller holds the lock and nobody is busy.
-void StreamQueue::Impl::run(std::unique_lock<std::mutex>& lock, std::uint64_t until) {
+void CpuQueue::Impl::run(std::unique_lock<std::mutex>& lock, std::uint64_t until) {
   const Running frame{this, t_running, t_running == nullptr ? 1 : t_running->depth + 1};
   t_running = &frame;
   busy.store(true, std::memory_order_relaxed);
@@ -143,7 +182,7 @@ void StreamQueue::Impl::run(std::unique_lock<std::mutex>& lock, std::uint64_t un
   if (head != nullptr && std::exchange(worker_sleeps, false)) wake.notify_one();
 }
 
-std::exception_ptr StreamQueue::Impl::execute(Work& work) noexcept {
+std::exception_ptr CpuQueue::Impl::execute(Work& work) noexcept {
   std::exception_ptr error;
   try {
     switch (work.kind) {
@@ -154,10 +193,10 @@ std::exception_ptr StreamQueue::Impl::execute(Work& work) noexcept {
         work.fn();
         break;
       case WorkKind::record:
-        work.event->finished.store(true, std::memory_order_release);
+        work.event->passed.store(true, std::memory_order_release);
         return nullptr;
       case WorkKind::wait:
-        wait_for_event(*work.event, &closed);
+        work.event->wait_until_passed(&closed);
         return nullptr;
     }
   } catch (...) {
@@ -180,7 +219,7 @@ std::exception_ptr StreamQueue::Impl::execute(Work& work) noexcept {
   return error;
 }
 
-void StreamQueue::Impl::wait_until_done(std::unique_lock<std::mutex>& lock, std::uint64_t target) {
+void CpuQueue::Impl::wait_until_done(std::unique_lock<std::mutex>& lock, std::uint64_t target) {
   Backoff backoff;
   while (finished.load(std::memory_order_relaxed) < target && !closed) {
     if (!busy.load(std::memory_order_relaxed)) {
@@ -199,7 +238,7 @@ void StreamQueue::Impl::wait_until_done(std::unique_lock<std::mutex>& lock, std:
   }
 }
 
-void StreamQueue::Impl::worker_main(const std::shared_ptr<Impl>& self) {
+void CpuQueue::Impl::worker_main(const std::shared_ptr<Impl>& self) {
   Impl& q = *self;
   std::unique_lock lock(q.mutex);
   std::uint64_t seen = 0, seen_finished = 0;
@@ -228,40 +267,40 @@ void StreamQueue::Impl::worker_main(const std::shared_ptr<Impl>& self) {
   }
 }
 
-StreamQueue::StreamQueue(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-StreamQueue::~StreamQueue() { close(); }
-
 std::shared_ptr<StreamQueue> StreamQueue::create(ExecLimits limits, FailureProbe probe) {
-  return std::shared_ptr<StreamQueue>(new StreamQueue(std::make_shared<Impl>(limits, std::move(probe))));
+  return std::make_shared<CpuQueue>(std::make_shared<CpuQueue::Impl>(limits, std::move(probe)));
 }
 
-void StreamQueue::launch(const GridSpec& spec, std::function<void()> body) {
+void CpuQueue::launch(const GridSpec& spec, std::function<void()> body) {
   check_grid(spec, impl_->limits);
   Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::kernel, .spec = spec, .fn = std::move(body)}));
 }
 
-void StreamQueue::call(std::function<void()> fn) {
+void CpuQueue::call(std::function<void()> fn) {
   if (!fn) throw Error(Code::invalid_argument, "Stream::call got an empty function; pass one that can be called");
   Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::call, .fn = std::move(fn)}));
 }
 
-std::shared_ptr<EventState> StreamQueue::record() {
-  auto event = std::make_shared<EventState>();
-  event->queue = weak_from_this();
+std::shared_ptr<EventState> CpuQueue::record() {
+  auto event = std::make_shared<CpuEvent>(std::static_pointer_cast<CpuQueue>(shared_from_this()));
   Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::record, .event = event}));
   return event;
 }
 
-void StreamQueue::wait(std::shared_ptr<EventState> event) {
-  Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::wait, .event = std::move(event)}));
+void CpuQueue::wait(std::shared_ptr<EventState> event) {
+  if (auto mark = std::dynamic_pointer_cast<CpuEvent>(event)) {
+    Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::wait, .event = std::move(mark)}));
+  } else {
+    call([event = std::move(event)] { event->synchronize(); });  // of another platform's queue
+  }
 }
 
-bool StreamQueue::idle() const {
+bool CpuQueue::idle() const {
   const std::uint64_t enqueued = impl_->enqueued.load(std::memory_order_acquire);
   return impl_->finished.load(std::memory_order_acquire) >= enqueued || impl_->closed;
 }
 
-void StreamQueue::synchronize() {
+void CpuQueue::synchronize() {
   const std::shared_ptr<Impl> impl = impl_;  // a callback may drop the last handle
   Impl& q = *impl;
   if (current_fiber() != nullptr) {
@@ -284,14 +323,14 @@ void StreamQueue::synchronize() {
   if (failure) std::rethrow_exception(failure);
 }
 
-std::exception_ptr StreamQueue::pending_failure() const {
+std::exception_ptr CpuQueue::pending_failure() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->failure;
 }
 
-bool StreamQueue::runs_here() const noexcept { return running_here(impl_.get()); }
+bool CpuQueue::runs_here() const noexcept { return running_here(impl_.get()); }
 
-bool StreamQueue::help(std::uint64_t sequence) {
+bool CpuQueue::help(std::uint64_t sequence) {
   const std::shared_ptr<Impl> impl = impl_;
   Impl& q = *impl;
   if (q.busy.load(std::memory_order_relaxed) || running_here(&q) ||
@@ -305,7 +344,7 @@ bool StreamQueue::help(std::uint64_t sequence) {
   return true;
 }
 
-void StreamQueue::close() noexcept {
+void CpuQueue::close() noexcept {
   Impl& q = *impl_;
   Work* dropped = nullptr;
   {
@@ -332,16 +371,16 @@ void StreamQueue::close() noexcept {
   }
 }
 
-void wait_for_event(EventState& event, const std::atomic<bool>* stop) {
+void CpuEvent::wait_until_passed(const std::atomic<bool>* stop) {
   if (current_fiber() != nullptr) {
     throw Error(Code::invalid_argument, "Event::synchronize called inside a kernel; call it from host code");
   }
   Backoff backoff;
-  while (!event.finished.load(std::memory_order_acquire)) {
+  while (!finished()) {
     if (stop != nullptr && stop->load(std::memory_order_acquire)) return;
-    if (const auto queue = event.queue.lock()) {
-      if (queue->help(event.sequence)) continue;
-      if (queue->runs_here()) {
+    if (const auto behind = queue.lock()) {
+      if (behind->help(sequence)) continue;
+      if (behind->runs_here()) {
         throw Error(Code::invalid_argument,
                     "Event::synchronize called inside a host callback that comes before the event on its stream, which "
                     "would wait for "

@@ -18,7 +18,7 @@ namespace isotope {
 
 namespace exec {
 class StreamQueue;
-struct EventState;
+class EventState;
 }  // namespace exec
 
 class Event {

@@ -137,10 +137,10 @@ TEST(Stream, AnEventFinishesWhenWhatCameBeforeHas) {
   });
   const auto event = q->record();
   q->launch({1, 1, 0}, [&] { wait_for(go, 2); });
-  EXPECT_FALSE(event->finished);
+  EXPECT_FALSE(event->finished());
   EXPECT_FALSE(q->idle());
   go = 1;
-  EXPECT_TRUE(eventually([&] { return event->finished.load(); }));
+  EXPECT_TRUE(eventually([&] { return event->finished(); }));
   EXPECT_EQ(seen, 1);
   EXPECT_FALSE(q->idle());
   go = 2;
@@ -216,7 +216,7 @@ TEST(Stream, SynchronizeWhereItWouldWaitForItselfIsRefused) {
   std::atomic<int> ready{0};
   q->call([&] {
     while (ready == 0) std::this_thread::yield();
-    refuses([&] { exec::wait_for_event(*later); });
+    refuses([&] { later->synchronize(); });
   });
   later = q->record();
   ready = 1;
@@ -270,7 +270,7 @@ TEST(Stream, ManyThreadsUseOneStream) {
         if (i % (17 + t) == 0) {
           q->synchronize();
           const auto mine = q->record();  // everything of mine up to here is done
-          exec::wait_for_event(*mine);
+          mine->synchronize();
         }
       }
       q->synchronize();
@@ -314,7 +314,7 @@ TEST(Stream, DestructionWaitsForWorkInProgressAndDropsTheRest) {
   });
   go = 1;
   destroyer.join();
-  EXPECT_TRUE(event->finished);  // nobody waits for ever for what was dropped
+  EXPECT_TRUE(event->finished());  // nobody waits for ever for what was dropped
   EXPECT_LE(dropped_ran, 1);
 }
 
@@ -388,8 +388,8 @@ TEST(Stream, AnEventOutlivesItsStream) {
     q->call([] {});
     event = q->record();
   }
-  exec::wait_for_event(*event);
-  EXPECT_TRUE(event->finished);
+  event->synchronize();
+  EXPECT_TRUE(event->finished());
 }
 
 TEST(Stream, HandlesWithoutAQueueSayWhatToDo) {
