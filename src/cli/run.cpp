@@ -37,6 +37,8 @@ class Run : public Command {
     app.add_option("-n,--pes", pes_, fmt::format("how many PEs, 1 to {} (1)", kMaxPes))->type_name("N");
     app.add_flag("--threads", threads_, "PEs are threads of one process (the program needs ISOTOPE_MAIN)");
     app.add_option("--platform", platform_, "what kernels run on; sets ISOTOPE_PLATFORM")->type_name("NAME");
+    app.add_flag("--allow-time-slicing", allow_time_slicing_,
+                 "processes may share a GPU without MPS: slow, since their kernels take turns");
     app.add_option("--timeout", timeout_, "end the job after this long: 30s, 2min, 1.5h")->type_name("TIME");
     app.add_option("--env", env_, "add to every PE's environment; may be repeated")
         ->type_name("NAME=VALUE")
@@ -50,6 +52,7 @@ class Run : public Command {
     JobOptions options;
     options.pes = static_cast<int>(read_count("--pes", pes_, 1, kMaxPes));
     read_platform(options);
+    options.allow_time_slicing = allow_time_slicing_;
     read_timeout(options);
     for (const std::string& one : env_) {
       const std::size_t equals = one.find('=');
@@ -61,6 +64,7 @@ class Run : public Command {
     if (program.empty()) refuse("no program given; expected isotope run " + usage());
     // Better one error here than one from each PE.
     EnvironmentOverrides seen_by_pes = options.env;
+    if (!platform_.empty()) seen_by_pes.emplace(seen_by_pes.begin(), "ISOTOPE_PLATFORM", platform_);
     for (const KnobInfo& knob : knobs()) {
       if (knob.internal) seen_by_pes.emplace_back(knob.variable, "");  // the launcher replaces these
     }
@@ -82,7 +86,7 @@ class Run : public Command {
       refuse(
           fmt::format("this build has no platform '{}'; it has {} (auto picks one)", platform_, fmt::join(have, ", ")));
     }
-    options.env.emplace_back("ISOTOPE_PLATFORM", platform_);
+    options.platform = platform_;
   }
 
   void read_timeout(JobOptions& options) const {
@@ -97,7 +101,7 @@ class Run : public Command {
 
   std::string pes_ = "1", platform_, timeout_;
   std::vector<std::string> env_;
-  bool threads_ = false, tag_output_ = false, quiet_ = false;
+  bool threads_ = false, allow_time_slicing_ = false, tag_output_ = false, quiet_ = false;
 };
 
 const Registration registration{1, [] { return std::unique_ptr<Command>(new Run); }};

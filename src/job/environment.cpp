@@ -19,7 +19,8 @@ constexpr std::array<const char*, 5> kPlace = {"ISOTOPE_RANK", "ISOTOPE_SIZE", "
 EnvironmentChange base_change(const JobOptions& options) {
   EnvironmentChange change;
   change.unset.assign(kPlace.begin(), kPlace.end());
-  change.set = options.env;
+  if (!options.platform.empty()) change.set.emplace_back("ISOTOPE_PLATFORM", options.platform);
+  change.set.insert(change.set.end(), options.env.begin(), options.env.end());
   return change;
 }
 
@@ -70,6 +71,14 @@ std::vector<std::string> changed_environment(char** environ, const EnvironmentCh
                                    [&, n = std::string_view(name)](const auto& one) { return one.first == n; });
     if (!later) result.push_back(name + "=" + value);  // the last of several wins
   }
+  return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  result.reserve(strings.size() + 1);
+  for (std::string& one : strings) result.push_back(one.data());
+  result.push_back(nullptr);
   return result;
 }
 

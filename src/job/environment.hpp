@@ -25,6 +25,8 @@ EnvironmentChange threads_environment(const JobOptions& options);
 
 /// "NAME=value" for each variable of `environ` after the change.
 std::vector<std::string> changed_environment(char** environ, const EnvironmentChange& change);
+/// For execve: a pointer to each string, and a null at the end. The strings must stay where they are.
+std::vector<char*> pointers(std::vector<std::string>& strings);
 /// Changes this process's own environment.
 void apply(const EnvironmentChange& change);
 

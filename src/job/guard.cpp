@@ -14,7 +14,7 @@ namespace {
 
 constexpr pid_t kGoodbye = 0;
 
-[[noreturn]] void guard_main(int fd) {
+[[noreturn]] void guard_main(int fd, const std::function<void()>& afterwards) {
   os::become_background(fd, "isotope-guard");
   std::vector<pid_t> groups;
   pid_t message = kGoodbye;
@@ -23,17 +23,18 @@ constexpr pid_t kGoodbye = 0;
     groups.push_back(message);
   }
   for (const pid_t group : groups) os::signal_group(group, SIGKILL);
+  if (afterwards) afterwards();
   os::exit_now(0);
 }
 
 }  // namespace
 
-Guard::Guard() {
+Guard::Guard(const std::function<void()>& afterwards) {
   os::Pipe pair = os::make_message_pair();
   pid_ = os::fork_process();
   if (pid_ == 0) {
     pair.write.reset();
-    guard_main(pair.read.get());
+    guard_main(pair.read.get(), afterwards);
   }
   launcher_end_ = std::move(pair.write);
 }

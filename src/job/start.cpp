@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "isotope/base/error.hpp"
-#include "job/environment.hpp"
 #include "os/clock.hpp"
 #include "os/pidfd.hpp"
 #include "os/pipe.hpp"
@@ -23,14 +22,6 @@ namespace {
 constexpr int kCannotExecute = 126;
 constexpr int kExecWaitMs = 30'000;  // a program on a slow network drive; after that the job goes on and its end tells
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  result.reserve(strings.size() + 1);
-  for (std::string& one : strings) result.push_back(one.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 std::string why_not_executed(const std::string& path, int err) {
   std::string why = std::strerror(err);
   if (err == ENOEXEC) why += ": it is neither a program for this machine nor a script that starts with #!";
@@ -43,13 +34,19 @@ std::string why_not_executed(const std::string& path, int err) {
 Processes::Processes(const JobOptions& options, const Program& program) : options_(options), program_(program) {
   os::fill_standard_descriptors();
   null_ = os::open_null();
+  share_ = plan_gpu_share(options, program.threads);
+  std::function<void()> afterwards;
+  if (share_.how == GpuShare::How::own_mps) {
+    mps_.emplace(options, dispositions_, limit_);
+    afterwards = [folder = mps_->folder()] { clear_mps(folder); };
+  }
   // First of all processes: it holds none of the descriptors that come later.
-  guard_.emplace();
-  if (options.forward_signals) tap_.emplace(std::vector<int>{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2});
+  guard_.emplace(afterwards);
 }
 
 Processes::~Processes() {
   for (const PeProcess& pe : pes_) os::signal_child_and_group(pe.pid, SIGKILL);
+  if (mps_) mps_->stop();
   // The guard goes before the pids do: it must never kill a group whose number went to somebody else.
   guard_.reset();
   const os::Deadline deadline = os::Deadline::after_ns(1'000'000'000);
@@ -66,6 +63,10 @@ Processes::~Processes() {
 }
 
 void Processes::start() {
+  // A signal that ends the launcher while it waits for the daemon just ends it, and the guard clears up; from the first
+  // PE on signals are theirs.
+  if (mps_) mps_->start(*guard_);
+  if (options_.forward_signals) tap_.emplace(std::vector<int>{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2});
   const int count = program_.threads ? 1 : options_.pes;
   pes_.reserve(static_cast<std::size_t>(count));
   for (int rank = 0; rank < count; ++rank) start_one(rank);
@@ -83,9 +84,7 @@ void Processes::start_one(int rank) {
   std::vector<std::string> argv = program_.argv, environment;
   std::vector<char*> argv_pointers, environment_pointers;
   if (program_.function == nullptr) {
-    environment =
-        changed_environment(os::environment(), program_.threads ? threads_environment(options_)
-                                                                : pe_environment(options_, rank, control.second.get()));
+    environment = changed_environment(os::environment(), environment_of(rank, control.second.get()));
     argv_pointers = pointers(argv);
     environment_pointers = pointers(environment);
   }
@@ -107,6 +106,14 @@ void Processes::start_one(int rank) {
   pes_.back().pidfd = os::open_pidfd(pid);
   exec_report.write.reset();
   if (exec_report.read) await_exec(std::move(exec_report.read));
+}
+
+EnvironmentChange Processes::environment_of(int rank, int control_fd) const {
+  if (program_.threads) return threads_environment(options_);
+  EnvironmentChange change = pe_environment(options_, rank, control_fd);
+  const Variables more = gpu_share_environment(options_, share_, rank, mps_ ? mps_->folder() : "");
+  change.set.insert(change.set.end(), more.begin(), more.end());
+  return change;
 }
 
 void Processes::await_exec(os::Fd report) {
@@ -154,9 +161,10 @@ void Processes::run_function(int rank, const os::Fd& control) {
     // What exec would have closed.
     pes_.clear();
     guard_->forget_in_child();
+    if (mps_) mps_->forget_in_child();
     tap_.reset();
     null_.reset();
-    apply(pe_environment(options_, rank, control.get()));
+    apply(environment_of(rank, control.get()));
     status = (*program_.function)();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "PE %d: %s\n", rank, error.what());

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "isotope/host/job.hpp"
+#include "job/environment.hpp"
+#include "job/gpu_share.hpp"
 #include "job/guard.hpp"
+#include "job/mps.hpp"
 #include "os/fd.hpp"
 #include "os/signals.hpp"
 #include "os/spawn.hpp"
@@ -40,12 +43,13 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  /// Starts them all. Throws Error(invalid_argument) when the program cannot be executed, Error(system) when a process
+  /// Starts them all, and before them the MPS daemon where they share a GPU. Throws Error(invalid_argument) when the
+  /// program cannot be executed, Error(not_supported) when there is no MPS to be had, Error(system) when a process
   /// cannot be made; nothing is left running then.
   void start();
 
   std::vector<PeProcess>& pes() noexcept { return pes_; }
-  /// Present with forward_signals.
+  /// Present with forward_signals, once started.
   os::SignalTap* signals() noexcept { return tap_ ? &*tap_ : nullptr; }
 
  private:
@@ -54,11 +58,14 @@ class Processes {
                           char* const* argv, char* const* envp) noexcept;
   [[noreturn]] void run_function(int rank, const os::Fd& control);
   void await_exec(os::Fd report);
+  EnvironmentChange environment_of(int rank, int control_fd) const;
 
   const JobOptions& options_;
   const Program& program_;
   os::DescriptorLimit limit_;
   os::LauncherSignals dispositions_;
+  GpuShare share_;
+  std::optional<MpsDaemon> mps_;  // before the guard: it gives its pid back last
   std::optional<Guard> guard_;
   std::optional<os::SignalTap> tap_;
   os::Fd null_;

@@ -27,6 +27,8 @@ struct JobOptions {
   bool quiet = false;            // say nothing on standard error about how the job ended
   bool forward_signals = false;  // SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 go to the PEs while the job runs
   std::vector<std::pair<std::string, std::string>> env = {};  // added to every PE's environment
+  std::string platform = {};        // what kernels run on; sets ISOTOPE_PLATFORM, and empty leaves that as it is
+  bool allow_time_slicing = false;  // processes may share a GPU without MPS: slow, since their kernels take turns
 };
 
 struct PeResult {

@@ -1,0 +1,111 @@
+// Which PEs share a GPU, and what they find in their environment for it.
+#include "job/gpu_share.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/fake_mps.hpp"
+
+namespace isotope::job {
+namespace {
+
+using How = GpuShare::How;
+
+JobOptions on_cuda(int pes) {
+  JobOptions options;
+  options.pes = pes;
+  options.platform = "cuda";
+  return options;
+}
+
+TEST(GpuShare, OnlyProcessesOnCudaThatOutnumberTheGpusShare) {
+  testing::FakeMps mps;
+  EXPECT_TRUE(wants_mps(on_cuda(2), false));
+  EXPECT_FALSE(wants_mps(on_cuda(1), false));
+  EXPECT_FALSE(wants_mps(on_cuda(2), true)) << "threads share a GPU without MPS";
+  mps.set("CUDA_VISIBLE_DEVICES", "0,1,2");
+  EXPECT_FALSE(wants_mps(on_cuda(3), false));
+  EXPECT_TRUE(wants_mps(on_cuda(4), false));
+  for (const char* platform : {"cpu", "auto", ""}) {
+    JobOptions options = on_cuda(8);
+    options.platform = platform;
+    EXPECT_FALSE(wants_mps(options, false)) << platform;
+  }
+}
+
+TEST(GpuShare, ThePlatformIsWhatPesWillFind) {
+  testing::FakeMps mps;
+  JobOptions options = on_cuda(2);
+  options.platform = "";
+  mps.set("ISOTOPE_PLATFORM", "cuda");
+  EXPECT_TRUE(wants_mps(options, false));
+  options.platform = "cpu";
+  EXPECT_FALSE(wants_mps(options, false));
+  options.env = {{"ISOTOPE_PLATFORM", "cuda"}};
+  EXPECT_TRUE(wants_mps(options, false));
+}
+
+TEST(GpuShare, GpusAreThoseThatPesSee) {
+  testing::FakeMps mps;
+  JobOptions options = on_cuda(2);
+  EXPECT_EQ(gpu_count(options), 1);
+  options.env = {{"CUDA_VISIBLE_DEVICES", "3,GPU-1b,0"}};
+  EXPECT_EQ(gpu_count(options), 3);
+}
+
+TEST(GpuShare, PesAreDealtToGpusInTurn) {
+  for (const int pes : {1, 2, 3, 5, 8}) {
+    for (const int gpus : {1, 2, 3, 8}) {
+      for (int rank = 0; rank < pes; ++rank) {
+        int expected = 0;
+        for (int other = 0; other < pes; ++other) expected += other % gpus == rank % gpus;
+        EXPECT_EQ(pes_on_gpu_of(rank, pes, gpus), expected) << rank << " of " << pes << " on " << gpus;
+      }
+    }
+  }
+}
+
+TEST(GpuShare, SharesAreRoundedDownAndNeverZero) {
+  testing::FakeMps mps;
+  const auto percentage = [](int pes, int rank) {
+    const JobOptions options = on_cuda(pes);
+    return gpu_share_environment(options, plan_gpu_share(options, false), rank, "/f").at(0);
+  };
+  const std::string name = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
+  EXPECT_EQ(percentage(3, 1), std::make_pair(name, std::string("33")));
+  EXPECT_EQ(percentage(8, 7), std::make_pair(name, std::string("12")));
+  EXPECT_EQ(percentage(200, 0), std::make_pair(name, std::string("1")));
+  mps.set("CUDA_VISIBLE_DEVICES", "0,1");
+  EXPECT_EQ(percentage(3, 0).second, "50");
+  EXPECT_EQ(percentage(3, 1).second, "100") << "alone on its GPU";
+}
+
+TEST(GpuShare, QueuesComeFromOneStock) {
+  testing::FakeMps mps;
+  mps.set("CUDA_VISIBLE_DEVICES", "0");
+  for (const auto& [pes, queues] : std::vector<std::pair<int, std::string>>{{2, "32"}, {4, "16"}, {8, "8"}, {48, "2"}}) {
+    const JobOptions options = on_cuda(pes);
+    const Variables all = gpu_share_environment(options, plan_gpu_share(options, false), 0, "/folder");
+    const auto found = std::find_if(all.begin(), all.end(), [](const auto& one) { return one.first == "CUDA_DEVICE_MAX_CONNECTIONS"; });
+    ASSERT_NE(found, all.end());
+    EXPECT_EQ(found->second, queues) << pes;
+  }
+}
+
+TEST(GpuShare, OneOfThreeWays) {
+  testing::FakeMps mps;
+  JobOptions options = on_cuda(2);
+  EXPECT_EQ(plan_gpu_share(options, false).how, How::own_mps);
+  options.allow_time_slicing = true;
+  EXPECT_EQ(plan_gpu_share(options, false).how, How::time_sliced);
+  const Variables sliced = {{"ISOTOPE_ALLOW_TIME_SLICING", "1"}};
+  EXPECT_EQ(gpu_share_environment(options, plan_gpu_share(options, false), 0, ""), sliced);
+  options.env = {{"CUDA_MPS_PIPE_DIRECTORY", "/mine"}};
+  EXPECT_EQ(plan_gpu_share(options, false).how, How::users_mps) << "an MPS that runs is better than taking turns";
+  options.pes = 1;
+  EXPECT_EQ(plan_gpu_share(options, false).how, How::none);
+}
+
+}  // namespace
+}  // namespace isotope::job
