@@ -27,7 +27,7 @@ help:
 	@echo 'make demo         run the demo on $(PES) PEs; writes build/demo.svg'
 	@echo 'make test         all tests, in these presets: $(TEST_PRESETS)'
 	@echo 'make test-quick   unit tests and the rules of the sources, in one preset'
-	@echo 'make test-gpu     the device library on the GPU of this machine (needs nvcc)'
+	@echo 'make test-gpu     device library and runtime on the GPU of this machine (needs nvcc)'
 	@echo 'make bench-gpu    its primitives on that GPU, as JSON lines: build/gpu/primitives.jsonl'
 	@echo 'make bench        measure: $(BENCHES); writes $(BUILD)/bench/*.json'
 	@echo 'make bench-peers  the same, with Open MPI and UCX installed to compare with'
@@ -59,12 +59,16 @@ test-quick:
 	@tools/setup build test
 	@JOBS='$(JOBS)' WERROR_PRESETS='' CTEST_ARGS='-L unit|rules $(CTEST_ARGS)' tools/run_tests $(PRESET)
 
-# Nothing but nvcc is needed: device code alone.
+# Device code alone, which needs nothing but nvcc; then jobs on the GPU.
 NVCC ?= nvcc
 GPU_RUN = tests/gpu/run.sh $(NVCC) . build/gpu
 test-gpu:
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library_checked -DISOTOPE_CHECKED=1
+	@tools/setup build test
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world isotope_cli
+	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_world
 
 bench-gpu:
 	@mkdir -p build/gpu && $(GPU_RUN) bench/gpu/primitives.cu primitives | tee build/gpu/primitives.jsonl

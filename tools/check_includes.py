@@ -28,7 +28,8 @@ SOURCES = {
     # The public contract of the host is what these rooms implement, so they may see it.
     "bootstrap": ["isotope/base", "isotope/host", "base", "os", "leaf"],
     "exec": ["isotope/base", "isotope/platform", "isotope/device", "isotope/host", "base", "os", "leaf"],
-    "runtime": ALL_PUBLIC + ["base", "os", "bootstrap", "exec", "leaf"],
+    "cuda": ["isotope/base", "isotope/platform", "isotope/device", "isotope/host", "base", "os", "exec", "leaf"],
+    "runtime": ALL_PUBLIC + ["base", "os", "bootstrap", "exec", "cuda", "leaf"],
     "job": ["isotope/base", "isotope/host", "base", "os", "bootstrap", "leaf"],
     "cli": ALL_PUBLIC + ["bench"],
 }

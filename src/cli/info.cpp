@@ -12,8 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kNoCuda = "this build has no cuda platform, so kernels do not run on GPUs";
-
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes >= std::uint64_t{1} << 30) return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
   if (bytes >= std::uint64_t{1} << 20) return fmt::format("{} MiB", bytes >> 20);
@@ -56,6 +54,28 @@ Json machine_json(const MachineInfo& machine) {
           {"huge_pages", pages},
           {"transparent_huge_pages", machine.transparent_huge_pages},
           {"gpus", gpus}};
+}
+
+Json gpus_json(const GpuPlatform& platform) {
+  Json gpus = Json::array(), links = Json::array();
+  for (const GpuDevice& gpu : platform.gpus) {
+    gpus.push_back({{"index", gpu.index},
+                    {"name", gpu.name},
+                    {"bus_id", gpu.bus_id},
+                    {"capability", fmt::format("{}.{}", gpu.capability_major, gpu.capability_minor)},
+                    {"multiprocessors", gpu.multiprocessors},
+                    {"memory_bytes", gpu.memory_bytes},
+                    {"shares_memory", gpu.shares_memory},
+                    {"fabric", gpu.fabric},
+                    {"multicast", gpu.multicast}});
+  }
+  for (const GpuLink& link : platform.links) {
+    links.push_back({{"from", link.from}, {"to", link.to}, {"how", link.how}, {"native_atomics", link.native_atomics}});
+  }
+  return {{"why_not", platform.why_not.empty() ? Json(nullptr) : Json(platform.why_not)},
+          {"driver_version", platform.driver_version},
+          {"gpus", gpus},
+          {"links", links}};
 }
 
 class Info : public Command {
@@ -104,6 +124,7 @@ class Info : public Command {
           {"checked", build.checked},
           {"sanitizers", build.sanitizers},
           {"platforms", build.platforms}}},
+        {"cuda", gpus_json(gpu_platform())},
         {"chosen", {{"platform", choice.platform}, {"bootstrap", choice.bootstrap}, {"because", choice.because}}},
         {"knobs", all_knobs},
         {"warnings", knob_warnings()},
@@ -135,9 +156,32 @@ class Info : public Command {
     }
     pages += "; transparent: " + (machine.transparent_huge_pages.empty() ? "none" : machine.transparent_huge_pages);
     section.row("pages", pages);
-    if (machine.gpus.empty()) section.row("GPUs", fmt::format("none that NVIDIA's driver lists; {}", kNoCuda));
-    for (const GpuInfo& gpu : machine.gpus) {
-      section.row("GPU", fmt::format("{} at {}; {}", or_unknown(gpu.name), gpu.bus_id, kNoCuda));
+    if (machine.gpus.empty()) section.row("GPUs", "none that NVIDIA's driver lists");
+    for (const GpuInfo& gpu : machine.gpus) section.row("GPU", fmt::format("{} at {}", or_unknown(gpu.name), gpu.bus_id));
+  }
+
+  static void print_gpus(bool color) {
+    const GpuPlatform platform = gpu_platform();
+    const Section section("GPUs of platform cuda", color);
+    if (!platform.why_not.empty()) return section.row("none", platform.why_not);
+    section.row("driver", "CUDA " + platform.driver_version);
+    for (const GpuDevice& gpu : platform.gpus) {
+      section.row(fmt::format("GPU {}", gpu.index),
+                  fmt::format("{} at {}, sm_{}{}, {} multiprocessors, {}; multicast: {}; fabric: {}{}", gpu.name, gpu.bus_id,
+                              gpu.capability_major, gpu.capability_minor, gpu.multiprocessors, bytes_text(gpu.memory_bytes),
+                              gpu.multicast ? "yes" : "no", gpu.fabric ? "yes" : "no",
+                              gpu.shares_memory ? "" : "; cannot share memory, so PEs cannot drive it"));
+    }
+    // Row: who reaches. Column: whose memory. * where remote atomics are the hardware's own.
+    std::string header;
+    for (const GpuDevice& gpu : platform.gpus) header += fmt::format("{:<9}", fmt::format("GPU {}", gpu.index));
+    section.row("reaches", header + "(* native atomics)");
+    for (const GpuDevice& from : platform.gpus) {
+      std::string line;
+      for (const GpuLink& link : platform.links) {
+        if (link.from == from.index) line += fmt::format("{:<9}", link.how + (link.native_atomics ? " *" : ""));
+      }
+      section.row(fmt::format("GPU {}", from.index), line);
     }
   }
 
@@ -180,6 +224,7 @@ class Info : public Command {
   static void print_text() {
     const bool color = use_color(1);
     print_machine(color);
+    print_gpus(color);
     print_build_and_choices(color);
     print_knobs(color);
     std::vector<std::string> remarks = knob_warnings();

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include <utility>
 
 #include "os/error.hpp"
+#include "os/pidfd.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -69,6 +72,19 @@ Fd open_descriptor_of(std::int32_t pid, int fd) {
   }
   return opened;
 }
+
+Fd take_descriptor_of(std::int32_t pid, int fd) {
+  const Fd process = open_pidfd(pid);
+  const long taken = ::syscall(SYS_pidfd_getfd, process.get(), fd, 0);
+  if (taken < 0) {
+    throw_errno(fmt::format("taking a descriptor of process {} (pidfd_getfd); PEs of one host must run as the same user, "
+                            "in one PID namespace, and containers need CAP_SYS_PTRACE or a seccomp profile that allows it",
+                            pid));
+  }
+  return Fd(static_cast<int>(taken));
+}
+
+void allow_peers_to_take_descriptors() noexcept { ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
 
 Fd duplicate(int fd) {
   Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));

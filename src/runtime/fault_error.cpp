@@ -1,6 +1,11 @@
 // What a kernel's FaultRecord becomes: one Error that names the call, the place, and what was wrong.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <mutex>
+#include <set>
+#include <string>
+
 #include "runtime/world_core.hpp"
 
 namespace isotope::runtime {
@@ -23,7 +28,20 @@ std::string word(const FaultRecord& fault, std::uint64_t bits) {
 
 }  // namespace
 
-Error WorldCore::fault_error(const FaultRecord& fault) const {
+Error WorldCore::fault_error(FaultRecord fault) const {
+  if (gpu_ != nullptr) {
+    // The Error keeps the place for good, as a literal would be.
+    static std::mutex mutex;
+    static std::set<std::string> files;
+    const GpuPe::Texts texts = gpu_->texts_of(fault);
+    fault.call = texts.call.c_str();
+    fault.argument = texts.argument.c_str();
+    {
+      const std::lock_guard lock(mutex);
+      fault.site.file = files.insert(texts.file).first->c_str();
+    }
+    return fault.fault == Fault::deadline || fault.fault == Fault::aborted ? wait_error(fault) : argument_error(fault);
+  }
   return fault.fault == Fault::deadline || fault.fault == Fault::aborted ? wait_error(fault) : argument_error(fault);
 }
 
@@ -90,7 +108,8 @@ std::string WorldCore::describe(const void* address) const {
       const std::size_t index = (at - words) / sizeof(TeamWords::Barrier);
       return fmt::format("barrier {} of a team of {}", index, record->team.size());
     }
-    if (address == &record->state.grid) return fmt::format("the grid of a team of {}", record->team.size());
+    const auto grid = reinterpret_cast<std::uintptr_t>(record->parts.state) + offsetof(TeamState, grid);
+    if (at == grid) return fmt::format("the grid of a team of {}", record->team.size());
   }
   return heap_->describe(address);
 }

@@ -14,7 +14,6 @@
 namespace isotope::runtime {
 
 namespace {
-constexpr std::uint64_t kGrowStep = 64ull << 20;  // address space of a sparse file: costs nothing until touched
 constexpr std::uint64_t kMaxAlignment = 2ull << 20;
 constexpr std::uint64_t kNowhere = ~0ull;
 }  // namespace
@@ -54,21 +53,21 @@ struct Heap::Proposal {
 
 std::byte* Heap::address_of(const Object& object) const {
   const Layout& layout = job_->layout();
-  return job_->slot(rank_) + (object.window ? layout.window_offset() : layout.heap_offset()) + object.offset;
+  return memory_->slot(rank_) + (object.window ? layout.window_offset() : layout.heap_offset()) + object.offset;
 }
 
-Heap::Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, std::uint64_t max_bytes, bool prefault,
-           ObjectTable& objects)
+Heap::Heap(ProcessJob& job, Exchange& world, std::unique_ptr<HeapMemory> memory, int rank, int size,
+           std::uint64_t max_bytes, bool prefault, ObjectTable& objects)
     : job_(&job),
       world_(&world),
-      file_(std::move(file)),
+      memory_(std::move(memory)),
       rank_(rank),
       size_(size),
       max_bytes_(std::min(max_bytes, job.layout().heap_bytes)),
       prefault_(prefault),
-      file_bytes_(os::file_bytes(file_.get())),
       space_(job.layout().heap_bytes),
       windows_(job.layout().window_bytes),
+      table_(&objects),
       index_(objects) {}
 
 std::vector<Heap::Proposal> Heap::agree(const char* call, Proposal& mine, CallSite site, Waiting* waiting) {
@@ -125,14 +124,14 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
     mine.fail(Code::out_of_heap, "its symmetric heap is full");
   } else if (mine.code == 0) {
     try {
-      grow(end);
-      std::byte* data = job_->slot(rank_) + job_->layout().heap_offset() + mine.offset;
+      mine.fd = memory_->grow(job_->layout().heap_offset() + end);
+      std::byte* data = memory_->slot(rank_) + job_->layout().heap_offset() + mine.offset;
       // Memory that was never handed out is zero already.
-      if (options.zeroed && mine.offset < fresh_from_) std::memset(data, 0, std::min(end, fresh_from_) - mine.offset);
+      if (options.zeroed && mine.offset < fresh_from_) memory_->fill(data, 0, std::min(end, fresh_from_) - mine.offset);
 #if ISOTOPE_CHECKED
-      if (!options.zeroed) std::memset(data, 0xA5, end - mine.offset);
+      if (!options.zeroed) memory_->fill(data, 0xA5, end - mine.offset);
 #endif  // ISOTOPE_CHECKED
-      if (prefault_) os::prefault(data, end - mine.offset);
+      if (prefault_) memory_->prefault(data, end - mine.offset);
     } catch (const Error& error) {
       mine.fail(error.code(), error.what());
     }
@@ -152,7 +151,10 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
       if (p.offset != all[0].offset)
         throw Error(Code::internal, "PEs disagree about the place of a symmetric object", rank_, kNoPe, site);
     }
+    if (mine.fd >= 0) share_growth("alloc", mine, all, site);
+    memory_->keep_growth();
   } catch (...) {
+    memory_->drop_growth();
     const std::lock_guard lock(mutex_);
     if (mine.offset != kNowhere) space_.release(mine.offset);
     throw;
@@ -163,15 +165,25 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
   const Object object{mine.offset, bytes, false, false, nullptr};
   objects_.emplace(mine.ordinal, object);
   index_.add(address_of(object), bytes);
+  memory_->publish_objects(*table_);
   return {mine.ordinal, address_of(object), bytes};
 }
 
-void Heap::grow(std::uint64_t heap_end) {
-  const std::uint64_t need = job_->layout().heap_offset() + heap_end;
-  if (need <= file_bytes_) return;
-  const std::uint64_t next = std::min((need + kGrowStep - 1) / kGrowStep * kGrowStep, job_->layout().window_offset());
-  os::grow_shared_file(file_.get(), next);
-  file_bytes_ = next;
+void Heap::share_growth(const char* call, const Proposal& mine, const std::vector<Proposal>& all, CallSite site) {
+  Proposal done = mine;
+  try {
+    for (int pe = 0; pe < size_; ++pe) {
+      const Proposal& p = all[static_cast<std::size_t>(pe)];
+      if (pe != rank_) memory_->map_growth(pe, p.pid, p.fd);
+    }
+  } catch (const Error& error) {
+    done.fail(error.code(), error.what());
+  }
+  // Also keeps each descriptor open until everyone has it.
+  const std::vector<Proposal> outcome = agree(call, done, site, nullptr);
+  for (const Proposal& p : outcome) {
+    if (p.code != 0) throw_failure(call, outcome, site);
+  }
 }
 
 void Heap::release(std::uint64_t id, CallSite site) {
@@ -215,6 +227,7 @@ void Heap::drop(std::uint64_t id) {
     space_.release(object->second.offset);
   }
   index_.remove(address_of(object->second));
+  memory_->publish_objects(*table_);
   objects_.erase(object);
 }
 
@@ -224,7 +237,11 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
   mine.bytes = bytes;
   mine.alignment = page;
   os::Fd file;
-  if (bytes == 0 || bytes % page != 0 || reinterpret_cast<std::uintptr_t>(data) % page != 0) {
+  if (!memory_->on_host()) {
+    mine.fail(Code::not_supported,
+              "this PE drives a GPU, and memory that was allocated outside Isotope cannot be registered there yet; "
+              "allocate it with alloc");
+  } else if (bytes == 0 || bytes % page != 0 || reinterpret_cast<std::uintptr_t>(data) % page != 0) {
     mine.fail(
         Code::misaligned,
         fmt::format("{} bytes at {}; address and size must be multiples of the page size, {}, and the size above 0",
@@ -355,9 +372,9 @@ HeapUse Heap::use() const {
 }
 
 std::string Heap::describe(const void* address) const {
-  const int pe = job_->slot_of(address);
+  const int pe = memory_->slot_of(address);
   if (pe == kNoPe) return "no symmetric object";
-  const std::uint64_t at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - job_->slot(pe));
+  const std::uint64_t at = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - memory_->slot(pe));
   const std::lock_guard lock(mutex_);
   for (const auto& [id, object] : objects_) {
     const std::uint64_t start =

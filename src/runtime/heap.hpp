@@ -7,13 +7,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "isotope/host/world.hpp"
-#include "os/fd.hpp"
 #include "runtime/exchange.hpp"
+#include "runtime/heap_memory.hpp"
 #include "runtime/heap_space.hpp"
 #include "runtime/object_index.hpp"
 #include "runtime/process_job.hpp"
@@ -22,9 +23,9 @@ namespace isotope::runtime {
 
 class Heap {
  public:
-  /// `file` is this PE's shared file, `max_bytes` its cap; `objects` is where kernels look objects up.
-  Heap(ProcessJob& job, Exchange& world, os::Fd file, int rank, int size, std::uint64_t max_bytes, bool prefault,
-       ObjectTable& objects);
+  /// `max_bytes` is the cap of this PE's heap; `objects` is where kernels look objects up.
+  Heap(ProcessJob& job, Exchange& world, std::unique_ptr<HeapMemory> memory, int rank, int size, std::uint64_t max_bytes,
+       bool prefault, ObjectTable& objects);
 
   struct Block {
     std::uint64_t id = 0;
@@ -42,6 +43,7 @@ class Heap {
   /// go of.
   void let_go(std::uint64_t id) noexcept;
 
+  HeapMemory& memory() const { return *memory_; }
   HeapUse use() const;
   /// "object 3 + 64 bytes", for messages; "no symmetric object" for any other address.
   std::string describe(const void* address) const;
@@ -61,7 +63,7 @@ class Heap {
     std::uint64_t least = 0, most = 0;
   };
   Block try_allocate(std::uint64_t bytes, const AllocOptions& options, CallSite site, Waiting& waiting);
-  void grow(std::uint64_t heap_end);
+  void share_growth(const char* call, const Proposal& mine, const std::vector<Proposal>& all, CallSite site);
   std::vector<Proposal> agree(const char* call, Proposal& mine, CallSite site, Waiting* waiting);
   void recycle(const Waiting& waiting, CallSite site);
   [[noreturn]] void throw_mismatch(const char* call, const std::vector<Proposal>& all, const Proposal& differs,
@@ -73,12 +75,11 @@ class Heap {
 
   ProcessJob* job_;
   Exchange* world_;
-  os::Fd file_;
+  std::unique_ptr<HeapMemory> memory_;
   int rank_;
   int size_;
   std::uint64_t max_bytes_;
   bool prefault_;
-  std::uint64_t file_bytes_ = 0;
   std::uint64_t fresh_from_ = 0;  // heap memory from here on was never handed out: still zero
   std::uint64_t ordinal_ = 0;     // collective heap calls so far; the same on every PE
 
@@ -87,6 +88,7 @@ class Heap {
   HeapSpace windows_;
   std::map<std::uint64_t, Object> objects_;  // by id
   std::uint64_t waiting_ = 0;
+  ObjectTable* table_;
   ObjectIndex index_;
 };
 

@@ -105,15 +105,19 @@ BuildInfo build_info() {
   build.checked = ISOTOPE_CHECKED != 0;
   build.sanitizers = ISOTOPE_SANITIZERS;
   build.platforms = {"cpu"};
+#if ISOTOPE_HAVE_CUDA
+  build.platforms.push_back("cuda");
+#endif  // ISOTOPE_HAVE_CUDA
   return build;
 }
 
 ChoiceInfo choices() {
   ChoiceInfo choice;
-  choice.platform = "cpu";  // the only one this build has
+  choice.platform = "cpu";
   try {
     const runtime::Getenv lookup = lookup_with({});
     const runtime::Knobs values = runtime::read_knobs(lookup);
+    if (values.platform == "cuda") choice.platform = "cuda";  // auto depends on what the program was compiled for
     const bootstrap::Place place = bootstrap::detect_place(values, lookup);
     choice.bootstrap = bootstrap::launcher_name(place.launcher);
     choice.because = place.launcher == bootstrap::Launcher::single && values.bootstrap == "auto"

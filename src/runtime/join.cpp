@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstring>
 
 #include "exec/backoff.hpp"
@@ -19,7 +20,10 @@ namespace isotope::runtime {
 namespace {
 
 /// Changes whenever the segment, the cells or the slot layout do: PEs of one job must agree on all of it.
-constexpr std::uint32_t kAbi = 2;
+constexpr std::uint32_t kAbi = 3;
+
+constexpr std::int32_t kNoDevice = -1;
+constexpr std::int32_t kNoDeviceKnown = -2;  // asked for one and cannot have it
 
 struct Hello {
   std::uint32_t abi = kAbi;
@@ -28,6 +32,7 @@ struct Hello {
   std::uint64_t heap_max = 0;
   std::array<std::byte, 16> host{};
   os::CpuSet cpus{};
+  std::int32_t device = kNoDevice;  // the GPU it drives
   char version[16] = ISOTOPE_VERSION;
 };
 
@@ -82,6 +87,15 @@ void check_hellos(const std::vector<Hello>& hellos, int rank) {
                               std::string(hello.version, strnlen(hello.version, 16)), hello.abi),
                   rank, static_cast<int>(pe));
     }
+    const bool known = hello.device != kNoDeviceKnown && hellos[0].device != kNoDeviceKnown;
+    if (known && (hello.device < 0) != (hellos[0].device < 0)) {
+      const auto name = [](const Hello& h) { return h.device < 0 ? "cpu" : "cuda"; };
+      throw Error(Code::refused,
+                  fmt::format("PE 0 is on platform {} and PE {} on {}; all PEs of a job need the same (ISOTOPE_PLATFORM, and "
+                              "a program that was compiled for GPUs everywhere or nowhere)",
+                              name(hellos[0]), pe, name(hello)),
+                  rank, static_cast<int>(pe));
+    }
     if (hello.host != hellos[0].host) {
       throw Error(Code::not_supported,
                   fmt::format("PE 0 and PE {} are on different hosts (or in different PID namespaces); this build "
@@ -101,6 +115,28 @@ bool crowded(const std::vector<Hello>& hellos) {
     cpus += static_cast<std::size_t>(std::popcount(together));
   }
   return cpus != 0 && hellos.size() > cpus;
+}
+
+/// The GPU that this PE drives, if any. Throws Error where one was asked for and cannot be had.
+std::optional<int> chosen_device(const Knobs& knobs, int rank) {
+  const bool asked = knobs.platform == "cuda";
+  if (knobs.platform == "cpu" || (!asked && !detail::has_gpu_code())) return std::nullopt;
+  const int count = gpu_count();
+  if (count == 0) {
+    if (!asked) return std::nullopt;
+    throw Error(Code::not_supported,
+                fmt::format("ISOTOPE_PLATFORM is cuda, but {}; run with ISOTOPE_PLATFORM=cpu, or auto", why_no_gpu()), rank);
+  }
+  if (knobs.device == "auto") return knobs.local_rank.value_or(rank) % count;
+  int index = -1;
+  const auto [end, error] = std::from_chars(knobs.device.data(), knobs.device.data() + knobs.device.size(), index);
+  if (error != std::errc() || end != knobs.device.data() + knobs.device.size() || index < 0 || index >= count) {
+    throw Error(Code::out_of_range,
+                fmt::format("ISOTOPE_DEVICE is '{}'; this process sees {} GPU{}, so auto or 0 to {} was expected", knobs.device,
+                            count, count == 1 ? "" : "s", count - 1),
+                rank);
+  }
+  return index;
 }
 
 }  // namespace
@@ -128,7 +164,20 @@ void WorldCore::map_job(const Knobs& knobs) {
   hello.start_time = os::process_start_time(hello.pid);
   hello.host = os::host_identity();
   hello.cpus = os::allowed_cpus();
-  hello.heap_max = knobs.heap_max_bytes == 0 ? os::memory_bytes() : knobs.heap_max_bytes;
+  // A GPU that one PE cannot have is told in the next round, so that all throw alike.
+  Outcome choice;
+  std::optional<int> device;
+  std::shared_ptr<GpuHold> gpu;
+  hello.heap_max = knobs.heap_max_bytes;
+  try {
+    device = chosen_device(knobs, rank_);
+    if (device) gpu = GpuHold::take(*device);
+    if (hello.heap_max == 0) hello.heap_max = gpu ? gpu->memory_bytes() : os::memory_bytes();
+  } catch (const Error& error) {
+    choice.fail(error);
+    hello.heap_max = os::memory_bytes();
+  }
+  hello.device = choice.code != 0 ? kNoDeviceKnown : device.value_or(kNoDevice);
   const std::vector<Hello> hellos = gather(boot, hello);
   check_hellos(hellos, rank_);
   exec::set_crowded(crowded(hellos));
@@ -138,10 +187,11 @@ void WorldCore::map_job(const Knobs& knobs) {
 
   // Each PE makes its own file; PE 0 makes the segment too. `made` stays open until everyone has mapped it.
   Whereabouts mine;
+  mine.outcome = choice;
   std::optional<Segment> made;
   os::Fd file;
   try {
-    if (hello.heap_max < kMinHeapBytes) {
+    if (choice.code == 0 && hello.heap_max < kMinHeapBytes) {
       throw Error(Code::invalid_argument,
                   fmt::format("ISOTOPE_HEAP_MAX is {} bytes; at least {} are needed", hello.heap_max, kMinHeapBytes));
     }
@@ -182,20 +232,28 @@ void WorldCore::map_job(const Knobs& knobs) {
   control_.wait_deadline_ns = wait_deadline_ns_;
   control_.pe = rank_;
   control_.fault = &fault_;
-  cells_ = std::make_unique<TeamCells>(*job_, rank_);
+  cells_ = std::make_unique<TeamCells>(*job_, rank_, device ? kGpuTeams : kTeamCells);
   world_team_ = std::make_shared<TeamRecord>();
   TeamRecord& world = *world_team_;
   world.state.control = &control_;
-  world.team = TeamAccess::strided(rank_, size_, 0, 1, rank_, static_cast<std::int64_t>(layout.slot_bytes()),
-                                   &world.state, &cells_->cell(0)->words);
   for (int pe = 0; pe < size_; ++pe) world.members.push_back(pe);
+  fill_team(world, rank_);
   world.cell = cells_->cell(0);
   world.job = job_;
   world.exchange = std::make_unique<Exchange>(job_->segment(), world.team, world.cell, wait_deadline_ns_);
   teams_.push_back(world_team_);
-  heap_ = std::make_unique<Heap>(*job_, *world.exchange, std::move(file), rank_, size_, hello.heap_max,
-                                 knobs.heap_prefault, control_.objects);
+  // Watched from here on: what follows waits for the others.
   if (job_->watch() != nullptr) job_->watch()->add(rank_, bootstrap_.get());
+  if (device) {
+    gpu_ = GpuPe::join(*job_, *world.exchange, rank_, size_,
+                       {.gpu = std::move(gpu), .wait_deadline_ns = wait_deadline_ns_,
+                        .allow_time_slicing = knobs.allow_time_slicing});
+    faults_ = &gpu_->fault();
+    fill_team(world, rank_);  // now as kernels on the GPU see it
+    world.exchange->barrier("init", {"init", 0});
+  }
+  heap_ = std::make_unique<Heap>(*job_, *world.exchange, gpu_ ? gpu_->memory() : host_memory(*job_, std::move(file)), rank_,
+                                 size_, hello.heap_max, knobs.heap_prefault, gpu_ ? gpu_objects_ : control_.objects);
 }
 
 }  // namespace isotope::runtime

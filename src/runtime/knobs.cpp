@@ -175,12 +175,14 @@ Knobs read_knobs(const Getenv& lookup) {
   const Reader read(lookup);
   Knobs knobs;
   knobs.platform = read.choice(row_platform);
+  knobs.device = read.text(row_device);
   knobs.bootstrap = read.choice(row_bootstrap);
   knobs.wait_deadline_ns = read.duration(row_wait_deadline);
   knobs.bootstrap_deadline_ns = read.duration(row_bootstrap_deadline);
   knobs.handshake_deadline_ns = read.duration(row_handshake_deadline);
   if (read.text(row_heap_max) != "auto") knobs.heap_max_bytes = read.bytes(row_heap_max, 1, UINT64_MAX);
   knobs.heap_prefault = read.flag(row_heap_prefault);
+  knobs.allow_time_slicing = read.flag(row_allow_time_slicing);
   knobs.stack_bytes = read.bytes(row_stack_bytes, kMinStack, kMaxStack);
   knobs.max_fibers = read.count(row_max_fibers, 1, kMaxFibers);
   knobs.listen = read.text(row_listen);

@@ -34,10 +34,10 @@ std::vector<std::string> choice_words(const KnobRow& row);
 using Getenv = std::function<std::optional<std::string>(const char*)>;
 
 struct Knobs {
-  std::string platform, bootstrap, listen, root, job_key_file, tune_file, log, color;
+  std::string platform, device, bootstrap, listen, root, job_key_file, tune_file, log, color;
   std::uint64_t wait_deadline_ns = 0, bootstrap_deadline_ns = 0, handshake_deadline_ns = 0;
   std::uint64_t heap_max_bytes = 0;  // 0: the machine's memory
-  bool heap_prefault = false;
+  bool heap_prefault = false, allow_time_slicing = false;
   std::uint64_t stack_bytes = 0;
   std::uint64_t max_fibers = 0;
   // Set by the launcher; absent otherwise.

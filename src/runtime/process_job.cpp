@@ -43,6 +43,13 @@ ProcessJob::ProcessJob(Segment segment, const Layout& layout, const std::vector<
   if (!peers.empty() || watch_bootstrap) watch_ = std::make_unique<DeathWatch>(segment_, my_rank, std::move(peers));
 }
 
+std::shared_ptr<void> ProcessJob::gpu_share(const std::function<std::shared_ptr<void>()>& make) {
+  const std::lock_guard lock(gpu_mutex_);
+  auto share = gpu_share_.lock();
+  if (share == nullptr) gpu_share_ = share = make();
+  return share;
+}
+
 int ProcessJob::slot_of(const void* address) const {
   const auto distance = static_cast<const std::byte*>(address) - reservation_.base();
   if (distance < 0 || static_cast<std::uint64_t>(distance) >= reservation_.bytes()) return kNoPe;

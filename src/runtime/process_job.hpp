@@ -38,6 +38,7 @@ class ProcessJob {
   ProcessJob(Segment segment, const Layout& layout, const std::vector<PeFiles>& files, int my_rank,
              bool watch_bootstrap);
 
+  int size() const { return size_; }
   const Segment& segment() const { return segment_; }
   const Layout& layout() const { return layout_; }
   std::byte* slot(int rank) const {
@@ -50,6 +51,8 @@ class ProcessJob {
   /// Maps the file as window memory of PE `rank`, `offset` into its window range. Called by the lead alone.
   void map_window(int rank, std::uint64_t offset, std::uint64_t bytes, int fd) const;
   void unmap_window(int rank, std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// What the PEs of this process have together on their GPUs. The first to ask makes it; it goes with the last.
+  std::shared_ptr<void> gpu_share(const std::function<std::shared_ptr<void>()>& make);
   /// Null when there is neither a peer process nor a bootstrap to listen to.
   DeathWatch* watch() const { return watch_.get(); }
 
@@ -59,6 +62,8 @@ class ProcessJob {
   os::Reservation reservation_;
   int size_ = 0;
   int lead_rank_ = 0;
+  std::mutex gpu_mutex_;
+  std::weak_ptr<void> gpu_share_;
   std::unique_ptr<DeathWatch> watch_;  // last: it uses the segment
 };
 

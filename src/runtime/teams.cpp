@@ -10,6 +10,7 @@ TeamCell* TeamCells::cell(std::uint32_t id) const {
 
 std::vector<std::uint64_t> TeamCells::free_map() const {
   std::vector<std::uint64_t> map(kTeamCells / 64, ~0ull);
+  for (std::uint32_t id = limit_; id < kTeamCells; ++id) map[id / 64] &= ~(1ull << (id % 64));
   const std::lock_guard lock(mutex_);
   for (std::uint32_t id = 0; id < members_.size(); ++id) {
     const bool in_use = members_[id] > 0 &&
@@ -36,24 +37,23 @@ TeamRecord::~TeamRecord() {
     team.at(cell, member)->released.fetch_add(1, std::memory_order_acq_rel);
 }
 
-Team TeamAccess::strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes,
-                         TeamState* state, TeamWords* words) {
+Team TeamAccess::make(int rank, const std::vector<std::int32_t>& members, int world_rank, std::int64_t slot_bytes,
+                      const TeamParts& device, const TeamParts& host) {
   Team team;
   team.rank_ = rank;
-  team.size_ = size;
-  team.start_ = start;
-  team.pe_stride_ = stride;
+  team.size_ = static_cast<std::int32_t>(members.size());
+  team.start_ = members[0];
   team.world_rank_ = world_rank;
   team.slot_bytes_ = slot_bytes;
-  team.state_ = state;
-  team.words_ = words;
-  return team;
-}
-
-Team TeamAccess::listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes,
-                        TeamState* state, TeamWords* words) {
-  Team team = strided(rank, static_cast<int>(table.size()), table[0], 1, world_rank, slot_bytes, state, words);
-  team.table_ = table.data();
+  team.state_ = device.state;
+  team.host_state_ = host.state;
+  team.words_ = device.words;
+  if (const auto line = as_strided(members)) {
+    team.pe_stride_ = line->second;
+  } else {
+    team.table_ = device.table;
+    team.host_table_ = host.table;
+  }
   return team;
 }
 

@@ -16,9 +16,11 @@ namespace isotope::runtime {
 /// Which cells of this PE are in use. Freed by remote members too, through TeamCell::released.
 class TeamCells {
  public:
-  TeamCells(ProcessJob& job, int rank) : job_(&job), rank_(rank), members_(1, 0) {}
+  /// `limit`: ids below it are given out.
+  TeamCells(ProcessJob& job, int rank, std::uint32_t limit) : job_(&job), rank_(rank), limit_(limit), members_(1, 0) {}
 
   TeamCell* cell(std::uint32_t id) const;
+  std::uint32_t limit() const { return limit_; }
   /// Bit i set: cell i is free on this PE.
   std::vector<std::uint64_t> free_map() const;
   /// Clears the cell for a team of `members`. The members do it, then synchronise, before anyone uses it.
@@ -27,8 +29,16 @@ class TeamCells {
  private:
   ProcessJob* job_;
   int rank_;
+  std::uint32_t limit_;
   mutable std::mutex mutex_;
   std::vector<int> members_;  // by id; 0: never used or known free
+};
+
+/// What a Team points to.
+struct TeamParts {
+  TeamState* state = nullptr;
+  TeamWords* words = nullptr;
+  const std::int32_t* table = nullptr;  // of a team that is not strided
 };
 
 /// Everything behind one OwnedTeam (and behind the World's own team).
@@ -36,6 +46,7 @@ struct TeamRecord {
   std::uint32_t id = 0;
   Team team;
   TeamState state;
+  TeamParts parts;  // what kernels use
   std::vector<std::int32_t> table;    // world ranks, for teams that are not strided
   std::vector<std::int32_t> members;  // world ranks, for every team
   TeamCell* cell = nullptr;
@@ -47,10 +58,9 @@ struct TeamRecord {
 
 /// Lets the runtime fill a Team in.
 struct TeamAccess {
-  static Team strided(int rank, int size, int start, int stride, int world_rank, std::int64_t slot_bytes,
-                      TeamState* state, TeamWords* words);
-  static Team listed(int rank, const std::vector<std::int32_t>& table, int world_rank, std::int64_t slot_bytes,
-                     TeamState* state, TeamWords* words);
+  /// `device` is what kernels use and `host` what host code uses; the same where kernels run on the CPU.
+  static Team make(int rank, const std::vector<std::int32_t>& members, int world_rank, std::int64_t slot_bytes,
+                   const TeamParts& device, const TeamParts& host);
 };
 
 /// Start and stride when `members` is an arithmetic sequence, as strided teams are.

@@ -60,7 +60,7 @@ std::size_t World::bytes_of(std::size_t n, std::size_t each, CallSite site) {
 detail::Allocation World::allocate(std::size_t bytes, const AllocOptions& options, CallSite site) {
   const auto lock = core().collective("alloc");
   const auto block = core().heap().allocate(bytes, options, site);
-  return detail::Allocation(core_, block.id, block.data, block.bytes);
+  return detail::Allocation(core_, block.id, block.data, block.bytes, !core().drives_gpu());
 }
 
 detail::Allocation World::register_bytes(void* data, std::size_t bytes, CallSite site) {
@@ -93,6 +93,18 @@ Stream World::create_stream() {
 void World::enqueue(const LaunchConfig& config, std::function<void()> body) {
   core().check_usable("launch");
   core().launch(config, config.stream ? config.stream.queue_ : core().default_stream(), std::move(body));
+}
+
+void World::enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel, void** arguments) {
+  core().check_usable("launch");
+  core().launch_gpu(config, config.stream ? config.stream.queue_ : core().default_stream(), kernel, arguments);
+}
+
+bool World::drives_gpu() const { return core().drives_gpu(); }
+
+Stream World::wrap_stream(void* cuda_stream) {
+  core().check_usable("wrap_stream");
+  return Stream(core().wrap_stream(cuda_stream));
 }
 
 void World::synchronize() {
@@ -134,6 +146,28 @@ void Allocation::let_go() noexcept {
   if (core_ != nullptr && data_ != nullptr) core_->heap().let_go(id_);
   core_.reset();
   data_ = nullptr;
+}
+
+void Allocation::read(std::size_t offset, void* into, std::size_t bytes) const {
+  check_range("read", offset, bytes);
+  if (bytes != 0) core_->heap().memory().copy(into, static_cast<const char*>(data_) + offset, bytes);
+}
+
+void Allocation::write(std::size_t offset, const void* from, std::size_t bytes) const {
+  check_range("write", offset, bytes);
+  if (bytes != 0) core_->heap().memory().copy(static_cast<char*>(data_) + offset, from, bytes);
+}
+
+void Allocation::check_range(const char* call, std::size_t offset, std::size_t bytes) const {
+  if (core_ != nullptr) core_->check_usable(call);
+  if (offset <= bytes_ && bytes <= bytes_ - offset) return;
+  throw Error(Code::out_of_range,
+              fmt::format("{}: {} bytes from byte {} of a symmetric object that has {}", call, bytes, offset, bytes_));
+}
+
+void Allocation::refuse_in_place() {
+  throw Error(Code::not_supported,
+              "x[i] on the host, where x lies in a GPU's memory; copy with x.read() and x.write(), or x.get(i) and x.set(i, v)");
 }
 
 void Allocation::forget() noexcept {

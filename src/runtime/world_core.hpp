@@ -15,6 +15,7 @@
 #include "isotope/device/control.hpp"
 #include "isotope/host/world.hpp"
 #include "runtime/exchange.hpp"
+#include "runtime/gpu_pe.hpp"
 #include "runtime/heap.hpp"
 #include "runtime/knobs.hpp"
 #include "runtime/process_job.hpp"
@@ -41,6 +42,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   int node_size() const { return node_size_; }
   std::string bootstrap_name() const { return bootstrap_name_; }
   Heap& heap() { return *heap_; }
+  bool drives_gpu() const { return gpu_ != nullptr; }
   const Segment& segment() const { return job_->segment(); }
 
   /// Throws Error: not_initialized after leave(), forked in a child process. Every public call begins with it.
@@ -60,7 +62,10 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   // streams and faults (world_streams.cpp)
   std::shared_ptr<exec::StreamQueue> default_stream();
   std::shared_ptr<exec::StreamQueue> create_stream();
+  std::shared_ptr<exec::StreamQueue> wrap_stream(void* theirs);
   void launch(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue, std::function<void()> body);
+  void launch_gpu(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue,
+                  const detail::GpuKernel& kernel, void** arguments);
   void synchronize();
   /// What a synchronize would throw now: a wait that gave up, or the job's end. Null when all is well.
   std::exception_ptr failure(bool report);
@@ -77,9 +82,13 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
  private:
   WorldCore() = default;
   void map_job(const Knobs& knobs);
+  void join_gpu(int device);
+  /// Its Team, from its id and members.
+  void fill_team(TeamRecord& record, int my_rank);
+  std::shared_ptr<exec::StreamQueue> add_stream(std::shared_ptr<exec::StreamQueue> queue);
   TeamRecord& record_of(const Team& team, const char* call);
   // What a kernel recorded, in words (fault_error.cpp). Called with mutex_ held.
-  Error fault_error(const FaultRecord& fault) const;
+  Error fault_error(FaultRecord fault) const;
   Error wait_error(const FaultRecord& fault) const;
   Error argument_error(const FaultRecord& fault) const;
   std::string describe(const void* address) const;
@@ -96,7 +105,10 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
 
   std::shared_ptr<ProcessJob> job_;
   Control control_;
-  FaultRecord fault_;
+  FaultRecord fault_;           // of kernels on the CPU
+  FaultRecord* faults_ = &fault_;  // where this PE's kernels leave word
+  ObjectTable gpu_objects_;     // the host's copy of what kernels on a GPU look up
+  std::unique_ptr<GpuPe> gpu_;  // null: kernels run on the CPU
   std::unique_ptr<TeamCells> cells_;
   std::shared_ptr<TeamRecord> world_team_;
   std::unique_ptr<Heap> heap_;

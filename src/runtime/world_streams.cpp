@@ -14,7 +14,24 @@ std::shared_ptr<exec::StreamQueue> WorldCore::default_stream() {
 }
 
 std::shared_ptr<exec::StreamQueue> WorldCore::create_stream() {
-  auto queue = exec::StreamQueue::create(exec_limits_, [this] { return failure(true); });
+  const auto probe = [this] { return failure(true); };
+  return add_stream(gpu_ != nullptr ? gpu_->create_queue(probe, nullptr) : exec::StreamQueue::create(exec_limits_, probe));
+}
+
+std::shared_ptr<exec::StreamQueue> WorldCore::wrap_stream(void* theirs) {
+  if (gpu_ == nullptr)
+    throw Error(Code::not_supported, "wrap_stream: kernels of this PE run on the CPU, which has no CUDA streams", rank_);
+  if (theirs == nullptr) {
+    throw Error(Code::invalid_argument,
+                "wrap_stream: the stream is null, CUDA's default stream, which waits for all others and so for peers that "
+                "wait for this PE; pass one made with cudaStreamNonBlocking",
+                rank_);
+  }
+  default_stream();  // the first of the list stays our own
+  return add_stream(gpu_->create_queue([this] { return failure(true); }, theirs));
+}
+
+std::shared_ptr<exec::StreamQueue> WorldCore::add_stream(std::shared_ptr<exec::StreamQueue> queue) {
   const std::lock_guard lock(mutex_);
   streams_.push_back(queue);
   return queue;
@@ -24,6 +41,12 @@ void WorldCore::launch(const LaunchConfig& config, const std::shared_ptr<exec::S
                        std::function<void()> body) {
   rearm_if_idle();
   queue->launch({config.grid, config.block, config.shared_bytes}, std::move(body));
+}
+
+void WorldCore::launch_gpu(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue,
+                           const detail::GpuKernel& kernel, void** arguments) {
+  rearm_if_idle();
+  gpu_->launch(*queue, config, kernel, arguments);
 }
 
 void WorldCore::synchronize() {
@@ -62,10 +85,10 @@ std::exception_ptr WorldCore::failure(bool report) {
   const auto notice = job_->segment().aborted();
   if (notice && notice->code == Code::exited) end_process(notice->exit_code);
   const std::lock_guard lock(mutex_);
-  const bool fault = load(&fault_.complete, Order::acquire) != 0;
+  const bool fault = load(&faults_->complete, Order::acquire) != 0;
   if (fault && !fault_reported_) {
     if (report) fault_reported_ = true;
-    return std::make_exception_ptr(fault_error(fault_));
+    return std::make_exception_ptr(fault_error(*faults_));
   }
   if (notice) return std::make_exception_ptr(error_from(*notice, rank_));
   return nullptr;
@@ -78,12 +101,15 @@ void WorldCore::rearm_if_idle() {
     // A stream that keeps the failure for its next synchronize has told nobody yet.
     if (!stream->idle() || stream->pending_failure()) return;
   }
+  std::vector<std::uint32_t> ids;
   for (const auto& weak : teams_) {
     if (const auto record = weak.lock()) {
       record->state.grid = 0;  // no kernel runs: a grid sync that was cut short starts anew
       store(&record->state.stopped, 0u, Order::release);
+      ids.push_back(record->id);
     }
   }
+  if (gpu_ != nullptr) gpu_->rearm(ids);
   fault_reported_ = false;
   store(&fault_.complete, 0u);
   store(&control_.fault_claimed, 0u, Order::release);

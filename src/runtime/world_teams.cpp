@@ -39,6 +39,14 @@ TeamRecord& WorldCore::record_of(const Team& team, const char* call) {
               fmt::format("{}: the team is empty, was destroyed, or belongs to another World", call), rank_);
 }
 
+void WorldCore::fill_team(TeamRecord& record, int my_rank) {
+  if (!as_strided(record.members)) record.table = record.members;
+  const TeamParts host{&record.state, &cells_->cell(record.id)->words, record.table.empty() ? nullptr : record.table.data()};
+  record.parts = gpu_ != nullptr ? gpu_->make_team(record.id, record.table) : host;
+  record.team = TeamAccess::make(my_rank, record.members, rank_, static_cast<std::int64_t>(job_->layout().slot_bytes()),
+                                 record.parts, host);
+}
+
 std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& parent, const SplitArguments& arguments,
                                              CallSite site) {
   TeamRecord& over = record_of(parent, call);
@@ -74,7 +82,7 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
   }
   if (id == 0)
     throw Error(Code::out_of_range,
-                fmt::format("{}: all {} teams of this World are in use; destroy some", call, kTeamCells - 1), rank_,
+                fmt::format("{}: all {} teams of this World are in use; destroy some", call, cells_->limit() - 1), rank_,
                 kNoPe, site);
 
   std::shared_ptr<TeamRecord> record;
@@ -85,16 +93,8 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     for (const int member : arguments.members) record->members.push_back(parent.world_rank(member));
     const auto me = std::find(record->members.begin(), record->members.end(), rank_);
     const auto my_rank = static_cast<int>(me - record->members.begin());
-    const auto slot_bytes = static_cast<std::int64_t>(job_->layout().slot_bytes());
-    TeamWords* words = &cells_->cell(id)->words;
-    if (const auto line = as_strided(record->members)) {
-      record->team = TeamAccess::strided(my_rank, static_cast<int>(record->members.size()), line->first, line->second,
-                                         rank_, slot_bytes, &record->state, words);
-    } else {
-      record->table = record->members;
-      record->team = TeamAccess::listed(my_rank, record->table, rank_, slot_bytes, &record->state, words);
-    }
-    cells_->take(id, record->team.size());
+    cells_->take(id, static_cast<int>(record->members.size()));
+    fill_team(*record, my_rank);
   }
   // Nobody uses the cell before every member has cleared it.
   over.exchange->barrier(call, site);

@@ -27,7 +27,11 @@ TEST(Info, JsonHoldsTheSame) {
   EXPECT_EQ(outcome.code, 0);
   const auto all = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(all.at("build").at("version"), ISOTOPE_VERSION);
-  EXPECT_EQ(all.at("build").at("platforms"), (std::vector<std::string>{"cpu"}));
+  EXPECT_EQ(all.at("build").at("platforms").at(0), "cpu");
+  // With no GPU the reason, with some how each reaches each.
+  const auto& cuda = all.at("cuda");
+  EXPECT_EQ(cuda.at("why_not").is_null(), !cuda.at("gpus").empty()) << cuda;
+  EXPECT_EQ(cuda.at("links").size(), cuda.at("gpus").size() * cuda.at("gpus").size());
   EXPECT_GE(all.at("machine").at("cores"), 1);
   EXPECT_GE(all.at("machine").at("usable_cpus"), 1);
   EXPECT_GT(all.at("machine").at("memory_bytes"), 1 << 20);

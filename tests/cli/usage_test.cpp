@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{{"run", "--env", "=1", "echo"}, "--env is '=1'"},
                     Mistake{{"run", "--env", "ISOTOPE_RANK=1", "echo"}, "'ISOTOPE_RANK': the launcher sets it"},
                     Mistake{{"run", "--env", "ISOTOPE_LOG=loud", "echo"}, "ISOTOPE_LOG is 'loud'"},
-                    Mistake{{"run", "--platform", "cuda", "echo"}, "this build has no platform 'cuda'; it has cpu"},
+                    Mistake{{"run", "--platform", "tpu", "echo"}, "this build has no platform 'tpu'; it has cpu"},
                     Mistake{{"run", "no-such-program"}, "program 'no-such-program' not found on PATH"},
                     Mistake{{"run", "./no/such/program"}, "there is no such file"},
                     Mistake{{"run", "/etc/passwd"}, "is not executable"}, Mistake{{"run", "/tmp"}, "is a folder"},

@@ -22,6 +22,13 @@
 #define ISOTOPE_UNROLL _Pragma("GCC unroll 16")
 #endif  // __CUDACC__
 
+// Whether this file is compiled for GPUs too, so that its kernels can be launched on one.
+#if defined(__CUDACC__)
+#define ISOTOPE_GPU_COMPILER 1
+#else
+#define ISOTOPE_GPU_COMPILER 0
+#endif  // __CUDACC__
+
 #if !defined(ISOTOPE_CHECKED)
 #define ISOTOPE_CHECKED 0
 #endif  // ISOTOPE_CHECKED

@@ -33,12 +33,12 @@ class Team {
   ISOTOPE_HD int size() const { return size_; }
 
   /// World rank of member `rank`.
-  ISOTOPE_HD int world_rank(int rank) const { return table_ ? table_[rank] : start_ + rank * pe_stride_; }
+  ISOTOPE_HD int world_rank(int rank) const { return table() ? table()[rank] : start_ + rank * pe_stride_; }
   /// Team rank of a PE of the World, or kNoPe when it is no member.
   ISOTOPE_HD int rank_of(int world_rank) const {
-    if (table_) {
+    if (table()) {
       for (int i = 0; i < size_; ++i)
-        if (table_[i] == world_rank) return i;
+        if (table()[i] == world_rank) return i;
       return kNoPe;
     }
     const int distance = world_rank - start_;
@@ -52,7 +52,7 @@ class Team {
   template <class T>
   ISOTOPE_HD T* at(T* p, int rank) const {
     const std::ptrdiff_t slots =
-        table_ ? table_[rank] - world_rank_ : static_cast<std::ptrdiff_t>(rank - rank_) * pe_stride_;
+        table() ? table()[rank] - world_rank_ : static_cast<std::ptrdiff_t>(rank - rank_) * pe_stride_;
     using Bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
     return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(p) + slots * slot_bytes_);
   }
@@ -77,7 +77,7 @@ class Team {
   /// other threads find out in their next wait.
   ISOTOPE_HD bool stopped() const {
     if constexpr (platform::kStopIsCheap) {
-      return load(&state_->stopped) != 0;
+      return load(&state().stopped) != 0;
     } else {
       return marked_ != 0;
     }
@@ -87,11 +87,14 @@ class Team {
     if constexpr (!platform::kStopIsCheap) marked_ = 1;
   }
 
-  ISOTOPE_HD TeamState& state() const { return *state_; }
+  /// Of a PE that drives a GPU the kernels' state lies there; host code that asks gets a quiet one of its own.
+  ISOTOPE_HD TeamState& state() const { return platform::kIsGpu ? *state_ : *host_state_; }
   /// This PE's words of the team's barriers.
   ISOTOPE_HD TeamWords* words() const { return words_; }
 
  private:
+  ISOTOPE_HD const std::int32_t* table() const { return platform::kIsGpu ? table_ : host_table_; }
+
   friend struct runtime::TeamAccess;  // fills it in
 
   std::int32_t rank_ = 0;
@@ -101,8 +104,11 @@ class Team {
   std::int32_t world_rank_ = 0;          // of this PE
   mutable std::uint32_t marked_ = 0;     // this thread saw a call on this team give up
   std::int64_t slot_bytes_ = 0;          // between the heaps of neighbouring PEs of the World
+  // What kernels use, and the same for host code: two places where the PE drives a GPU, one where it does not.
   const std::int32_t* table_ = nullptr;  // world ranks of a team that is not strided
+  const std::int32_t* host_table_ = nullptr;
   TeamState* state_ = nullptr;
+  TeamState* host_state_ = nullptr;
   TeamWords* words_ = nullptr;
   std::int64_t multicast_bytes_ = 0;  // from this PE's heap to the team's multicast address of it; 0: none
 };

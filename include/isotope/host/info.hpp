@@ -90,6 +90,32 @@ struct MachineInfo {
 };
 MachineInfo machine_info();
 
+/// One GPU as platform cuda sees it.
+struct GpuDevice {
+  int index = 0;
+  std::string name, bus_id;
+  int capability_major = 0, capability_minor = 0;
+  int multiprocessors = 0;
+  std::uint64_t memory_bytes = 0;
+  bool shares_memory = false;  // CUDA's virtual memory management with descriptors: what platform cuda needs
+  bool fabric = false;         // memory can be shared across the machines of an NVLink domain
+  bool multicast = false;      // one store reaches all GPUs of a team
+};
+/// How GPU `from` reaches the memory of GPU `to`.
+struct GpuLink {
+  int from = 0, to = 0;
+  std::string how;              // "same", "NVLink", "PCIe", "none"
+  bool native_atomics = false;  // remote atomics are done by the hardware
+};
+struct GpuPlatform {
+  std::string why_not;           // empty: there is a driver and a GPU
+  std::string driver_version;    // of CUDA that the driver supports, "13.0"
+  std::vector<GpuDevice> gpus;   // in the order of their indices
+  std::vector<GpuLink> links;    // every pair, both ways
+};
+/// Asks the driver, which starts it: slower than the rest of this header.
+GpuPlatform gpu_platform();
+
 /// Whether to colour what goes to this descriptor: ISOTOPE_COLOR says always or never; else NO_COLOR says never; else
 /// only on a terminal.
 bool use_color(int descriptor);

@@ -1,6 +1,7 @@
 // What a launch is: its shape, and the type-erased call that the platform runs once per thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <tuple>
@@ -9,7 +10,9 @@
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/base/dim3.hpp"
+#include "isotope/base/gpu_kernel.hpp"
 #include "isotope/host/stream.hpp"
+#include "isotope/platform/cuda/launch.hpp"
 
 namespace isotope {
 
@@ -18,6 +21,13 @@ struct LaunchConfig {
   Dim3 block = 1;                // at most kMaxBlockThreads threads
   std::size_t shared_bytes = 0;  // dynamic shared memory of each block, at most kMaxSharedBytes
   Stream stream = {};            // empty: the World's default stream
+  // On a GPU. On the CPU all blocks of a launch run together anyway, and these change nothing.
+  /// The blocks may wait for each other or for other PEs, so all of them must fit on this PE's share of the GPU at once: a
+  /// launch that does not is refused. A kernel that waits for nobody may say false and have any number of blocks.
+  bool resident = true;
+  bool cooperative = false;   // the driver starts all blocks or none
+  Dim3 cluster = 1;           // blocks of a thread block cluster
+  bool programmatic = false;  // programmatic dependent launch: may start while the kernel before it ends
 };
 
 inline constexpr std::uint64_t kMaxBlockThreads = 1024;
@@ -32,7 +42,23 @@ struct KernelTraits<void (*)(P...)> {
   using Arguments = std::tuple<std::remove_cv_t<P>...>;
   static constexpr bool by_value =
       (std::is_trivially_copyable_v<std::remove_cv_t<P>> && ...) && (!std::is_reference_v<P> && ...);
+
+  /// How a GPU runs it; empty in a file that was not compiled for one.
+  template <auto Kernel, int MaxThreads, bool Gpu>
+  static GpuKernel on_gpu() {
+#if ISOTOPE_GPU_COMPILER
+    return cuda::gpu_kernel<Kernel, MaxThreads, std::remove_cv_t<P>...>();
+#else
+    return {};
+#endif  // ISOTOPE_GPU_COMPILER
+  }
 };
+
+/// The kernel's parameters as the driver takes them: the address of each.
+template <class Tuple>
+auto addresses_of(Tuple& bound) {
+  return std::apply([](auto&... each) { return std::array<void*, sizeof...(each) + 1>{&each...}; }, bound);
+}
 
 /// The function to run on each thread of the launch, arguments bound by value.
 template <auto Kernel, class... A>

@@ -140,10 +140,25 @@ class World {
 
   // ---- kernels ------------------------------------------------------------------------------------------------------
   /// Enqueues `Kernel(arguments...)` for every thread of the grid. Returns at once; failures come from synchronize().
-  template <auto Kernel, class... A>
+  /// `MaxThreads`: blocks have no more threads than this, so that on a GPU each may have more registers. `Gpu` is not for
+  /// callers: it tells the launches of files that were compiled for a GPU from the others'.
+  template <auto Kernel, int MaxThreads = static_cast<int>(kMaxBlockThreads), bool Gpu = ISOTOPE_GPU_COMPILER, class... A>
   void launch(const LaunchConfig& config, A&&... arguments) {
-    enqueue(config, detail::bind_kernel<Kernel>(std::forward<A>(arguments)...));
+    if (!drives_gpu()) {
+      enqueue(config, detail::bind_kernel<Kernel>(std::forward<A>(arguments)...));
+      return;
+    }
+    using Traits = detail::KernelTraits<decltype(Kernel)>;
+    static_assert(Traits::by_value, "kernel parameters are passed by value and must be trivially copyable");
+    typename Traits::Arguments bound(std::forward<A>(arguments)...);
+    auto addresses = detail::addresses_of(bound);
+    enqueue_gpu(config, Traits::template on_gpu<Kernel, MaxThreads, Gpu>(), addresses.data());
   }
+  /// Whether kernels of this PE run on a GPU. Then symmetric memory is the GPU's: host code reaches it by Symmetric::read
+  /// and write, not by x[i].
+  bool drives_gpu() const;
+  /// A CUDA stream of the caller's, as one of this World's. It stays the caller's to destroy, after the World.
+  Stream wrap_stream(void* cuda_stream);
   /// The default stream.
   Stream stream() const;
   Stream create_stream();
@@ -176,6 +191,7 @@ class World {
   detail::Allocation register_bytes(void* data, std::size_t bytes, CallSite site);
   void release(detail::Allocation& allocation, CallSite site);
   void enqueue(const LaunchConfig& config, std::function<void()> body);
+  void enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel, void** arguments);
   static std::size_t bytes_of(std::size_t n, std::size_t each, CallSite site);
 
   std::shared_ptr<runtime::WorldCore> core_;

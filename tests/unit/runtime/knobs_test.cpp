@@ -117,7 +117,7 @@ TEST(Knobs, RefusesWhatIsOutOfRange) {
            {"ISOTOPE_HEAP_MAX", {"0", "-5", "1KB", "1.5", "16777216TiB", "auto2"}},
            {"ISOTOPE_STACK_BYTES", {"1", "15KiB", "2GiB"}},
            {"ISOTOPE_MAX_FIBERS", {"0", "ten"}},
-           {"ISOTOPE_PLATFORM", {"cuda", "CPU", "cp"}},
+           {"ISOTOPE_PLATFORM", {"gpu", "CPU", "cp"}},
            {"ISOTOPE_BOOTSTRAP", {"launch"}},
        }) {
     for (const std::string& one : value) {

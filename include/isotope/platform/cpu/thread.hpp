@@ -18,6 +18,8 @@ struct BlockState;  // src/exec
 inline constexpr std::uint32_t kWarpSize = 32;
 /// The threads of a launch take turns on one operating-system thread: work shared out among them is not done sooner.
 inline constexpr bool kThreadsRunTogether = false;
+/// Whether this is code for a GPU: the host side of a program that nvcc compiles is not.
+inline constexpr bool kIsGpu = false;
 /// Whether every call can afford to look at a word of memory that almost never changes.
 inline constexpr bool kStopIsCheap = true;
 

@@ -1,0 +1,34 @@
+// The CUDA driver, found at run time: the same binary starts with and without a GPU.
+//
+//   std::string why;
+//   if (const Driver* cuda = find_driver(why)) check(cuda->cuDeviceGetCount(&n), "cuDeviceGetCount");
+//
+// Headers of CUDA are needed to build this room, its libraries are not.
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+#include "isotope/base/error.hpp"
+
+namespace isotope::cuda {
+
+/// One pointer per row of calls.def.
+struct Driver {
+#define X(name, version) decltype(&::name) name = nullptr;
+#include "cuda/calls.def"
+#undef X
+};
+
+/// The driver, initialised; null when there is none, `why` says what is missing. Looked for once per process. Before
+/// that it asks CUDA for eager loading of modules and for more hardware queues, where the environment does not say
+/// otherwise: a module that is loaded, or a stream that shares a queue, while a peer's kernel waits would wait for it.
+const Driver* find_driver(std::string& why);
+/// The same, or Error(not_supported).
+const Driver& driver();
+
+/// Throws Error(`code`) unless `result` is success: what was called, CUDA's name and text for it.
+void check(CUresult result, const char* call, Code code = Code::system);
+
+}  // namespace isotope::cuda

@@ -1,0 +1,159 @@
+#include "cuda/queue.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "exec/event.hpp"
+
+namespace isotope::cuda {
+
+namespace {
+
+class GpuEvent final : public exec::EventState {
+ public:
+  GpuEvent(std::shared_ptr<const Gpu> gpu, CUstream stream) : gpu_(std::move(gpu)) {
+    const Current current(gpu_->context());
+    check(gpu_->calls().cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    if (const CUresult result = gpu_->calls().cuEventRecord(event_, stream); result != CUDA_SUCCESS) {
+      gpu_->calls().cuEventDestroy(event_);
+      check(result, "cuEventRecord");
+    }
+  }
+  ~GpuEvent() override { gpu_->calls().cuEventDestroy(event_); }
+  GpuEvent(const GpuEvent&) = delete;
+  GpuEvent& operator=(const GpuEvent&) = delete;
+
+  // One that failed with its work is over too; synchronize on the stream says what happened.
+  bool finished() const override { return gpu_->calls().cuEventQuery(event_) != CUDA_ERROR_NOT_READY; }
+  void synchronize() override {
+    const Current current(gpu_->context());
+    if (gpu_->calls().cuEventSynchronize(event_) == CUDA_ERROR_NOT_PERMITTED) {
+      throw Error(Code::invalid_argument, "Event::synchronize called inside a host callback of a stream; the GPU's "
+                                          "driver allows none of its calls there");
+    }
+  }
+  CUevent event() const noexcept { return event_; }
+
+ private:
+  std::shared_ptr<const Gpu> gpu_;
+  CUevent event_ = nullptr;
+};
+
+struct Callback {
+  std::function<void()> fn;
+  std::shared_ptr<GpuQueue::Failures> failures;
+};
+
+void CUDA_CB run_callback(void* data) {
+  const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
+  std::string what;
+  try {
+    callback->fn();
+    return;
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+    what = "an object that is no std::exception";
+  }
+  const std::lock_guard lock(callback->failures->mutex);
+  if (!callback->failures->first) {
+    callback->failures->first =
+        std::make_exception_ptr(Error(Code::kernel_failed, "a host callback of a stream threw: " + what));
+  }
+}
+
+}  // namespace
+
+GpuQueue::GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs)
+    : gpu_(std::move(gpu)), probe_(std::move(probe)), ours_(theirs == nullptr), stream_(theirs) {
+  if (!ours_) return;
+  const Current current(gpu_->context());
+  check(gpu_->calls().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+void GpuQueue::check_open() const {
+  if (closed_.load(std::memory_order_acquire))
+    throw Error(Code::not_initialized, "this stream's World is gone; nothing can be launched on or asked of it");
+}
+
+void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how, void** arguments) {
+  check_open();
+  const Current current(gpu_->context());
+  how.stream = stream_;
+  if (const int error = kernel.calls->launch(kernel.entry, how, arguments); error != 0) {
+    throw Error(Code::kernel_failed,
+                fmt::format("launching {} x {} x {} blocks of {} x {} x {} threads with {} bytes of shared memory on GPU "
+                            "{}: {} (CUDA error {})",
+                            how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes,
+                            gpu_->index(), kernel.calls->error_text(error), error));
+  }
+}
+
+void GpuQueue::launch(const exec::GridSpec&, std::function<void()>) {
+  throw Error(Code::internal, "a host function was launched as a kernel of a GPU");
+}
+
+void GpuQueue::call(std::function<void()> fn) {
+  if (!fn) throw Error(Code::invalid_argument, "Stream::call got an empty function; pass one that can be called");
+  check_open();
+  const Current current(gpu_->context());
+  auto callback = std::make_unique<Callback>(Callback{std::move(fn), failures_});
+  check(gpu_->calls().cuLaunchHostFunc(stream_, &run_callback, callback.get()), "cuLaunchHostFunc");
+  static_cast<void>(callback.release());
+}
+
+std::shared_ptr<exec::EventState> GpuQueue::record() {
+  check_open();
+  return std::make_shared<GpuEvent>(gpu_, stream_);
+}
+
+void GpuQueue::wait(std::shared_ptr<exec::EventState> event) {
+  check_open();
+  if (const auto here = std::dynamic_pointer_cast<GpuEvent>(event)) {
+    const Current current(gpu_->context());
+    check(gpu_->calls().cuStreamWaitEvent(stream_, here->event(), 0), "cuStreamWaitEvent");
+  } else {
+    call([event = std::move(event)] { event->synchronize(); });  // of another platform's queue
+  }
+}
+
+bool GpuQueue::idle() const {
+  if (closed_.load(std::memory_order_acquire)) return true;
+  return gpu_->calls().cuStreamQuery(stream_) != CUDA_ERROR_NOT_READY;
+}
+
+void GpuQueue::synchronize() {
+  check_open();
+  CUresult result = CUDA_SUCCESS;
+  {
+    const Current current(gpu_->context());
+    result = gpu_->calls().cuStreamSynchronize(stream_);
+  }
+  if (result == CUDA_ERROR_NOT_PERMITTED) {
+    throw Error(Code::invalid_argument,
+                "synchronize called inside a host callback of a stream, which would wait for itself; use an event");
+  }
+  std::exception_ptr failure;
+  {
+    const std::lock_guard lock(failures_->mutex);
+    failure = std::exchange(failures_->first, nullptr);
+  }
+  if (probe_ && !failure) failure = probe_();
+  if (failure) std::rethrow_exception(failure);
+  check(result, fmt::format("a kernel on GPU {} failed", gpu_->index()).c_str(), Code::kernel_failed);
+}
+
+std::exception_ptr GpuQueue::pending_failure() const {
+  const std::lock_guard lock(failures_->mutex);
+  return failures_->first;
+}
+
+void GpuQueue::close() noexcept {
+  if (closed_.exchange(true, std::memory_order_acq_rel)) return;
+  if (gpu_->calls().cuCtxSetCurrent(gpu_->context()) != CUDA_SUCCESS) return;
+  gpu_->calls().cuStreamSynchronize(stream_);
+  if (ours_) gpu_->calls().cuStreamDestroy(stream_);
+}
+
+}  // namespace isotope::cuda

@@ -1,0 +1,50 @@
+// A stream of a GPU behind the contract of exec/exec.hpp.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "cuda/gpu.hpp"
+#include "exec/exec.hpp"
+#include "isotope/base/gpu_kernel.hpp"
+
+namespace isotope::cuda {
+
+class GpuQueue final : public exec::StreamQueue {
+ public:
+  /// A stream of its own, or the caller's `theirs`, which stays the caller's.
+  GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr);
+  ~GpuQueue() override { GpuQueue::close(); }
+
+  /// The driver's own checks of the shape become Error(invalid_argument).
+  void launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how, void** arguments);
+
+  void launch(const exec::GridSpec& spec, std::function<void()> body) override;
+  void call(std::function<void()> fn) override;
+  std::shared_ptr<exec::EventState> record() override;
+  void wait(std::shared_ptr<exec::EventState> event) override;
+  bool idle() const override;
+  void synchronize() override;
+  std::exception_ptr pending_failure() const override;
+  void close() noexcept override;
+
+  /// What callbacks threw; outlives the queue, since callbacks may.
+  struct Failures {
+    std::mutex mutex;
+    std::exception_ptr first;
+  };
+
+ private:
+  void check_open() const;
+
+  const std::shared_ptr<const Gpu> gpu_;
+  const exec::FailureProbe probe_;
+  const bool ours_;
+  CUstream stream_ = nullptr;
+  std::atomic<bool> closed_{false};
+  const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
+};
+
+}  // namespace isotope::cuda

@@ -1,0 +1,276 @@
+#include "runtime/gpu_pe.hpp"
+
+#if ISOTOPE_HAVE_CUDA
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "cuda/queue.hpp"
+#include "os/memory.hpp"
+#include "os/process.hpp"
+#include "runtime/gpu_memory.hpp"
+
+namespace isotope::runtime {
+
+namespace {
+
+// Places in the control range of a slot on the GPU.
+constexpr std::uint64_t kWordsAt = 0, kStateAt = 36 * 1024, kTableAt = 40 * 1024;  // in a team's cell
+constexpr std::uint64_t kControlAt = std::uint64_t{kGpuTeams} * kTeamCellBytes;
+constexpr std::uint64_t kRangesAt = kControlAt + 4096;
+constexpr std::uint64_t kControlBytes = kControlAt + cuda::kChunkGranule;
+constexpr std::uint64_t kMostMembers = (kTeamCellBytes - kTableAt) / sizeof(std::int32_t);
+static_assert(sizeof(TeamWords) <= kStateAt && sizeof(TeamState) <= kTableAt - kStateAt && sizeof(Control) <= 4096);
+static_assert(kControlBytes % cuda::kChunkGranule == 0 && kControlBytes <= kTeamCells * kTeamCellBytes);
+
+/// What a PE says when the GPUs are set up.
+struct GpuHello {
+  std::int32_t code = 0;
+  std::int32_t pid = 0;
+  std::int32_t descriptor = -1;
+  std::int32_t device = -1;
+  std::int32_t mps = 0;
+  char uuid[16] = {};
+  char message[300] = {};
+
+  void fail(const Error& error) {
+    code = static_cast<std::int32_t>(error.code());
+    std::snprintf(message, sizeof message, "%s", error.what());
+  }
+};
+
+void throw_if_any_failed(const std::vector<GpuHello>& all, int rank) {
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    if (all[pe].code == 0) continue;
+    throw Error(static_cast<Code>(all[pe].code), fmt::format("init failed on PE {}: {}", pe, all[pe].message), rank,
+                static_cast<int>(pe));
+  }
+}
+
+class CudaHold final : public GpuHold {
+ public:
+  explicit CudaHold(int device) : gpu(std::make_shared<cuda::Gpu>(device)) {}
+  std::uint64_t memory_bytes() const override { return gpu->memory_bytes(); }
+
+  const std::shared_ptr<const cuda::Gpu> gpu;
+};
+
+class CudaPe final : public GpuPe {
+ public:
+  CudaPe(ProcessJob& job, int rank, const Options& options)
+      : job_(&job),
+        rank_(rank),
+        gpu_(static_cast<const CudaHold&>(*options.gpu).gpu),
+        fault_(*gpu_, sizeof(FaultRecord)) {
+    new (fault_.data()) FaultRecord;
+    share_ = std::static_pointer_cast<GpuShare>(job.gpu_share([&]() -> std::shared_ptr<void> {
+      auto share = std::make_shared<GpuShare>();
+      share->gpu = gpu_;
+      share->segment = std::make_unique<cuda::RegisteredMemory>(*gpu_, &job.segment().header(), sizeof(SegmentHeader));
+      share->space = std::make_unique<cuda::AddressSpace>(*gpu_, job.size(), job.layout().slot_bytes());
+      return share;
+    }));
+    share_->space->add_device(gpu_->device());
+    const cuda::Chunk cells = cuda::Chunk::create(*gpu_, kControlBytes);
+    descriptor_ = cells.export_descriptor();
+    share_->space->map(rank, 0, cells);
+    gpu_->fill(at(0), 0, kControlBytes);
+
+    Control control;
+    const auto offset = reinterpret_cast<const char*>(&job.segment().header().abort_word) -
+                        reinterpret_cast<const char*>(&job.segment().header());
+    control.abort_word = reinterpret_cast<const std::uint64_t*>(
+        static_cast<const char*>(share_->segment->device_address()) + offset);
+    control.wait_deadline_ns = options.wait_deadline_ns;
+    control.pe = rank;
+    control.fault = static_cast<FaultRecord*>(fault_.data());
+    gpu_->copy(at(kControlAt), &control, sizeof control);
+  }
+
+  GpuHello hello() const {
+    GpuHello mine;
+    mine.descriptor = descriptor_.get();
+    mine.device = gpu_->index();
+    mine.mps = cuda::mps_answers();
+    CUuuid uuid{};
+    cuda::check(gpu_->calls().cuDeviceGetUuid(&uuid, gpu_->device()), "cuDeviceGetUuid");
+    std::memcpy(mine.uuid, &uuid, sizeof mine.uuid);
+    return mine;
+  }
+
+  /// Maps the cells of PEs in other processes, and counts who shares this GPU.
+  void meet(const std::vector<GpuHello>& all, bool allow_time_slicing) {
+    const GpuHello& mine = all[static_cast<std::size_t>(rank_)];
+    int sharing = 0;
+    for (std::size_t pe = 0; pe < all.size(); ++pe) {
+      const GpuHello& other = all[pe];
+      const bool same_gpu = std::memcmp(other.uuid, mine.uuid, sizeof mine.uuid) == 0;
+      const bool same_process = other.pid == mine.pid;
+      sharing += same_gpu && same_process;
+      if (same_gpu && !same_process && mine.mps == 0 && !allow_time_slicing) {
+        throw Error(Code::not_supported,
+                    fmt::format("PE {} and PE {} are processes that share GPU {} without MPS, so their kernels never run at "
+                                "the same time; start the job with `isotope run --platform cuda`, which brings MPS, or with "
+                                "PEs as threads, or say --allow-time-slicing",
+                                rank_, pe, gpu_->index()));
+      }
+      if (same_process || job_->lead_rank() != rank_) continue;
+      const os::Fd taken = os::take_descriptor_of(other.pid, other.descriptor);
+      share_->space->map(static_cast<int>(pe), 0, cuda::Chunk::import(*gpu_, taken.get(), kControlBytes));
+    }
+    multiprocessors_ = std::max(1, gpu_->multiprocessors() / std::max(1, sharing));
+    sharing_ = sharing;
+  }
+  void met() { descriptor_.reset(); }
+
+  std::unique_ptr<HeapMemory> memory() override {
+    const GpuObjectTable objects{&reinterpret_cast<Control*>(at(kControlAt))->objects,
+                                 reinterpret_cast<ObjectRange*>(at(kRangesAt)),
+                                 (kControlBytes - kRangesAt) / sizeof(ObjectRange)};
+    return gpu_memory(gpu_, share_, *job_, rank_, objects);
+  }
+
+  std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) override {
+    return std::make_shared<cuda::GpuQueue>(gpu_, std::move(probe), static_cast<CUstream>(theirs));
+  }
+
+  void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
+              void** arguments) override {
+    if (kernel.entry == nullptr) {
+      throw Error(Code::not_supported,
+                  "the kernel was compiled for the CPU alone and this PE drives a GPU; build the program with "
+                  "isotope_add_executable and nvcc, or run it with ISOTOPE_PLATFORM=cpu");
+    }
+    auto* stream = dynamic_cast<cuda::GpuQueue*>(&queue);
+    if (stream == nullptr) throw Error(Code::invalid_argument, "launch: the stream belongs to a World on the CPU");
+    const detail::GpuLaunch how{config.grid,         config.block, config.cluster,     config.shared_bytes,
+                                nullptr,             config.cooperative, config.programmatic};
+    check_shape(how, kernel, config.resident);
+    stream->launch_gpu(kernel, how, arguments);
+  }
+
+  TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& table) override {
+    if (table.size() > kMostMembers) {
+      throw Error(Code::out_of_range, fmt::format("a team of {} PEs that are no arithmetic sequence; on a GPU it can have {}",
+                                                  table.size(), kMostMembers));
+    }
+    const std::uint64_t cell = id * kTeamCellBytes;
+    gpu_->fill(at(cell + kWordsAt), 0, sizeof(TeamWords));
+    if (!table.empty()) gpu_->copy(at(cell + kTableAt), table.data(), table.size() * sizeof table[0]);
+    write_state(id);
+    return {reinterpret_cast<TeamState*>(at(cell + kStateAt)), reinterpret_cast<TeamWords*>(at(cell + kWordsAt)),
+            table.empty() ? nullptr : reinterpret_cast<const std::int32_t*>(at(cell + kTableAt))};
+  }
+
+  void rearm(const std::vector<std::uint32_t>& teams) override {
+    for (const std::uint32_t id : teams) write_state(id);
+    fault().complete = 0;
+    const std::uint32_t free = 0;
+    gpu_->copy(&reinterpret_cast<Control*>(at(kControlAt))->fault_claimed, &free, sizeof free);
+  }
+
+  FaultRecord& fault() override { return *static_cast<FaultRecord*>(fault_.data()); }
+
+  Texts texts_of(const FaultRecord& fault) override {
+    return {gpu_->text_at(fault.call), gpu_->text_at(fault.site.file), gpu_->text_at(fault.argument)};
+  }
+
+ private:
+  std::byte* at(std::uint64_t offset) const { return share_->space->slot(rank_) + offset; }
+
+  void write_state(std::uint32_t id) const {
+    TeamState state;
+    state.control = reinterpret_cast<Control*>(at(kControlAt));
+    gpu_->copy(at(id * kTeamCellBytes + kStateAt), &state, sizeof state);
+  }
+
+  void check_shape(const detail::GpuLaunch& how, const detail::GpuKernel& kernel, bool resident) {
+    const std::uint64_t threads = how.block.count(), blocks = how.grid.count();
+    if (threads == 0 || blocks == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads)) {
+      throw Error(Code::invalid_argument,
+                  fmt::format("launch: {} blocks of {} threads; at least 1 block, and 1 to {} threads were expected{}", blocks,
+                              threads, kernel.max_threads,
+                              kernel.max_threads < static_cast<int>(kMaxBlockThreads) ? " (MaxThreads of the launch)" : ""));
+    }
+    if (!resident) return;
+    const auto fits = static_cast<std::uint64_t>(blocks_per_multiprocessor(how, kernel)) *
+                      static_cast<std::uint64_t>(multiprocessors_);
+    if (blocks <= fits) return;
+    throw Error(Code::invalid_argument,
+                fmt::format("launch: {} blocks of {} threads with {} bytes of shared memory; this PE's {} multiprocessors of "
+                            "GPU {}{} hold {} at once, and blocks that wait for each other must all be there. Use fewer "
+                            "blocks, or say resident = false for a kernel that waits for nobody",
+                            blocks, threads, how.shared_bytes, multiprocessors_, gpu_->index(),
+                            sharing_ > 1 ? fmt::format(" (shared by {} PEs)", sharing_) : std::string(), fits));
+  }
+
+  int blocks_per_multiprocessor(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
+    const std::tuple key(kernel.entry, how.block.count(), how.shared_bytes);
+    const std::lock_guard lock(mutex_);
+    const auto known = blocks_.find(key);
+    if (known != blocks_.end()) return known->second;
+    const cuda::Current current(gpu_->context());
+    int blocks = 0;
+    if (const int error = kernel.calls->blocks_per_multiprocessor(kernel.entry, how, &blocks); error != 0) {
+      throw Error(Code::invalid_argument, fmt::format("launch: {} threads with {} bytes of shared memory on GPU {}: {}",
+                                                      how.block.count(), how.shared_bytes, gpu_->index(),
+                                                      kernel.calls->error_text(error)));
+    }
+    return blocks_[key] = blocks;
+  }
+
+  ProcessJob* job_;
+  int rank_;
+  std::shared_ptr<const cuda::Gpu> gpu_;
+  cuda::PinnedMemory fault_;
+  std::shared_ptr<GpuShare> share_;
+  os::Fd descriptor_;
+  int multiprocessors_ = 1, sharing_ = 1;
+  std::mutex mutex_;
+  std::map<std::tuple<const void*, std::uint64_t, std::size_t>, int> blocks_;
+};
+
+}  // namespace
+
+int gpu_count() { return cuda::gpu_count(); }
+
+std::string why_no_gpu() {
+  std::string why;
+  return cuda::find_driver(why) != nullptr ? (cuda::gpu_count() == 0 ? "the NVIDIA driver shows no GPU" : std::string()) : why;
+}
+
+std::shared_ptr<GpuHold> GpuHold::take(int device) { return std::make_shared<CudaHold>(device); }
+
+std::unique_ptr<GpuPe> GpuPe::join(ProcessJob& job, Exchange& world, int rank, int size, const Options& options) {
+  static_cast<void>(size);
+  const CallSite site{"init", 0};
+  std::unique_ptr<CudaPe> pe;
+  GpuHello mine;
+  try {
+    os::allow_peers_to_take_descriptors();
+    pe = std::make_unique<CudaPe>(job, rank, options);
+    mine = pe->hello();
+  } catch (const Error& error) {
+    mine.fail(error);
+  }
+  mine.pid = os::process_id();
+  const std::vector<GpuHello> all = world.gather("init", mine, site);
+  throw_if_any_failed(all, rank);
+  GpuHello outcome;
+  try {
+    pe->meet(all, options.allow_time_slicing);
+  } catch (const Error& error) {
+    outcome.fail(error);
+  }
+  throw_if_any_failed(world.gather("init", outcome, site), rank);
+  pe->met();
+  return pe;
+}
+
+}  // namespace isotope::runtime
+
+#endif  // ISOTOPE_HAVE_CUDA

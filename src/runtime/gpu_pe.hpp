@@ -1,0 +1,75 @@
+// A PE that drives a GPU: its memory, its control words there, its streams and launches.
+//
+// The host's own side of a World (segment, cells, exchange) stays in shared memory of the host. The GPU has an address
+// reservation of its own with the same stride, so that one Team serves both: addresses are relative.
+//
+//   slot of a PE on its GPU:  | team cells | control | object table | ... | heap ... | window ... |
+//
+// Null in a build without CUDA's headers (gpu_count() is 0 there).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/exec.hpp"
+#include "isotope/base/gpu_kernel.hpp"
+#include "isotope/device/control.hpp"
+#include "isotope/host/launch.hpp"
+#include "runtime/exchange.hpp"
+#include "runtime/heap_memory.hpp"
+#include "runtime/process_job.hpp"
+#include "runtime/teams.hpp"
+
+namespace isotope::runtime {
+
+/// GPUs that this process sees, and why there are none.
+int gpu_count();
+std::string why_no_gpu();
+
+/// Teams that a World can have at once on a GPU: their words take memory there from the start.
+inline constexpr std::uint32_t kGpuTeams = 256;
+
+/// Keeps a GPU's context from the moment it is chosen. CUDA wants large ranges of addresses of its own, so it comes
+/// before our reservations.
+class GpuHold {
+ public:
+  virtual ~GpuHold() = default;
+  virtual std::uint64_t memory_bytes() const = 0;
+  /// Throws Error for a GPU that is not there or cannot be used.
+  static std::shared_ptr<GpuHold> take(int device);
+};
+
+class GpuPe {
+ public:
+  struct Options {
+    std::shared_ptr<GpuHold> gpu = nullptr;
+    std::uint64_t wait_deadline_ns = 0;
+    bool allow_time_slicing = false;
+  };
+  /// Collective over the World: every PE gets its part or all throw alike.
+  static std::unique_ptr<GpuPe> join(ProcessJob& job, Exchange& world, int rank, int size, const Options& options);
+
+  virtual ~GpuPe() = default;
+  virtual std::unique_ptr<HeapMemory> memory() = 0;
+  virtual std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) = 0;
+  /// Throws Error(invalid_argument) for a launch that cannot be resident, with the numbers; not_supported for a kernel that
+  /// was not compiled for a GPU.
+  virtual void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
+                      void** arguments) = 0;
+
+  /// Clears team `id`'s words on this GPU and says what its kernels use. `table` is empty for a strided team.
+  virtual TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& table) = 0;
+  /// After a fault was reported and no kernel runs: the teams work again.
+  virtual void rearm(const std::vector<std::uint32_t>& teams) = 0;
+  /// Where kernels leave word, in memory that host and GPU both see.
+  virtual FaultRecord& fault() = 0;
+  /// Strings of a record that a kernel wrote lie on the GPU: fetches them.
+  struct Texts {
+    std::string call, file, argument;
+  };
+  virtual Texts texts_of(const FaultRecord& fault) = 0;
+};
+
+}  // namespace isotope::runtime

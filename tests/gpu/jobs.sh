@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs a program of ours as jobs on the GPU: PEs as threads, and as processes under an MPS of the job's own. Without a GPU it
+# prints one line and passes: building it was the test.
+#   jobs.sh ISOTOPE PROGRAM [arguments]
+set -uo pipefail
+isotope=$1
+shift
+if "$isotope" info --json | grep -q '"why_not": "'; then
+  echo "no GPU here ($("$isotope" info --json | sed -n 's/.*"why_not": "\(.*\)",/\1/p')): built, not run"
+  exit 0
+fi
+failed=0
+for pes in 1 2 3 5 8; do
+  for way in --threads ""; do
+    printf '%-12s %d PEs: ' "${way:-processes}" "$pes"
+    # shellcheck disable=SC2086  # an empty way is no argument
+    if output=$(timeout 120 "$isotope" run -n "$pes" $way --platform cuda "$@" 2>&1); then
+      echo "$output" | tail -n 1
+    else
+      echo "FAILED"
+      echo "$output" | tail -n 20
+      failed=1
+    fi
+  done
+done
+exit $failed
