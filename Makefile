@@ -72,6 +72,10 @@ test-gpu:
 
 bench-gpu:
 	@mkdir -p build/gpu && $(GPU_RUN) bench/gpu/primitives.cu primitives | tee build/gpu/primitives.jsonl
+	@tools/setup build
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) -j $(JOBS) --target job_primitives isotope_cli
+	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_primitives build/gpu/beside-nvshmem.json
 
 bench:
 	@tools/setup build

@@ -22,6 +22,7 @@
 #include "isotope/host/job.hpp"
 #include "isotope/host/launch.hpp"
 #include "isotope/host/main.hpp"
+#include "isotope/host/on_stream.hpp"
 #include "isotope/host/stream.hpp"
 #include "isotope/host/symmetric.hpp"
 #include "isotope/host/team.hpp"

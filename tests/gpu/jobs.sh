@@ -23,4 +23,26 @@ for pes in 1 2 3 5 8; do
     fi
   done
 done
+
+# A PE that dies while the others' kernels wait for it: all end soon, with an error, and nothing is left.
+[ "$#" -eq 1 ] && for how in kill trap; do
+  for way in --threads ""; do
+    [ "$how$way" = kill--threads ] && continue
+    printf '%-12s %s: ' "${way:-processes}" "$how"
+    # shellcheck disable=SC2086
+    output=$(timeout 60 "$isotope" run -n 3 $way --platform cuda "$1" "$how" 2>&1)
+    status=$?
+    if [ $status -eq 0 ] || [ $status -eq 124 ] || echo "$output" | grep -q FAILED || ! echo "$output" | grep -q "in time"; then
+      echo "FAILED with status $status"
+      echo "$output" | tail -n 20
+      failed=1
+    else
+      echo "$output" | grep -c "in time" | sed 's/$/ PEs learned it in time/'
+    fi
+  done
+done
+if pgrep -f nvidia-cuda-mps >/dev/null; then
+  echo "FAILED: an MPS daemon is left"
+  failed=1
+fi
 exit $failed

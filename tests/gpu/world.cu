@@ -1,6 +1,7 @@
 // The runtime on a GPU: memory, teams, launches, streams, faults. Run as a job: isotope run -n N [--threads] --platform cuda.
 // Prints one line per check that failed and "PE r of n: k checks, f failed" at the end; exits with 1 when one did.
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -215,6 +216,44 @@ void waits_end(World& world) {
   world.barrier();
 }
 
+// A kernel behind a wait that gave up does nothing, though nobody has been told yet.
+void nothing_leaves_after_giving_up(World& world) {
+  auto flag = world.alloc_zeroed<Signal>(1), canary = world.alloc_zeroed<Signal>(1);
+  auto data = world.alloc_zeroed<int>(100);
+  world.launch<wait_for_nobody>({.grid = 1, .block = 64}, world.team(), flag.data());
+  world.launch<raise>({}, world.team(), canary.data(), (world.rank() + 1) % world.size());
+  on_stream::signal(world, {}, world.team(), canary.data(), 5, SignalOp::add, (world.rank() + 1) % world.size());
+  message_of([&] { world.synchronize(); }, Code::timeout);
+  world.barrier();
+  expect(canary.get(0).value == 0, "nothing left a PE after its wait gave up");
+  world.barrier();
+}
+
+void stream_calls(World& world) {
+  const int size = world.size(), right = (world.rank() + 1) % size, left = (world.rank() + size - 1) % size;
+  constexpr std::size_t kCount = 300001;  // several blocks, and a ragged end
+  auto from = world.alloc<int>(kCount), to = world.alloc_zeroed<int>(kCount), back = world.alloc_zeroed<int>(kCount);
+  auto flag = world.alloc_zeroed<Signal>(1);
+  std::vector<int> mine(kCount), theirs(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    mine[i] = static_cast<int>(i) * 5 + world.rank();
+    theirs[i] = static_cast<int>(i) * 5 + left;
+  }
+  from.write(mine);
+  world.barrier();
+  Stream stream = world.create_stream();
+  on_stream::put(world, stream, world.team(), to.data(), from.data(), kCount, right);
+  on_stream::signal(world, stream, world.team(), flag.data(), 3, SignalOp::add, right);
+  on_stream::wait(world, stream, world.team(), flag.data(), Cmp::ge, 3, left);
+  on_stream::barrier(world, stream, world.team());
+  on_stream::get(world, stream, world.team(), back.data(), to.data(), kCount, right);
+  on_stream::quiet(world, stream, world.team());
+  stream.synchronize();
+  expect(to.read() == theirs, "a put on a stream");
+  expect(back.read() == mine, "what came back by a get on a stream");
+  world.barrier();
+}
+
 // While the kernel of PE 1 waits for PE 0, PE 0 does everything that could wait for the whole GPU.
 void nothing_waits_for_the_device(World& world) {
   if (world.size() < 2) return;
@@ -241,17 +280,48 @@ int run(World& world) {
   teams(world);
   streams(world);
   refusals(world);
+  stream_calls(world);
   nothing_waits_for_the_device(world);
   waits_end(world);
+  nothing_leaves_after_giving_up(world);
   std::printf("PE %d of %d: %d checks, %d failed\n", world.rank(), world.size(), checks, failures);
   return failures == 0 ? 0 : 1;
+}
+
+ISOTOPE_KERNEL void trap(Team, int* nowhere) { *nowhere = 1; }
+
+// The last PE dies, by a signal or by its kernel, while the kernels of the others wait for it. All of them must learn it
+// soon; with PEs as threads, or under MPS, a kernel's fault takes the GPU from all of them.
+int die(World& world, const std::string& how) {
+  t_rank = world.rank();
+  auto flag = world.alloc_zeroed<Signal>(1);
+  world.barrier();
+  const bool victim = world.rank() == world.size() - 1;
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    if (!victim) {
+      world.launch<wait_for_nobody>({.grid = 1, .block = 32}, world.team(), flag.data());
+    } else if (how == "kill") {
+      ::raise(SIGKILL);
+    } else {
+      world.launch<trap>({}, world.team(), static_cast<int*>(nullptr));
+    }
+    world.synchronize();
+    std::printf("PE %d: FAILED: no error\n", world.rank());
+  } catch (const Error& error) {
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    std::printf("PE %d: after %.2f s (%s) %s\n", world.rank(), took, took < 4 ? "in time" : "FAILED: late", error.what());
+    throw;
+  }
+  return 0;
 }
 
 }  // namespace gpu_world
 
 ISOTOPE_MAIN(argc, argv) {
+  const std::string how = argc > 1 ? argv[1] : "checks";
   isotope::InitOptions options;
-  options.wait_deadline = std::chrono::seconds(argc > 1 ? std::atoi(argv[1]) : 1);
+  options.wait_deadline = std::chrono::seconds(how == "checks" ? 1 : 30);
   isotope::World world = isotope::init(options);
-  return gpu_world::run(world);
+  return how == "checks" ? gpu_world::run(world) : gpu_world::die(world, how);
 }

@@ -73,14 +73,19 @@ class Team {
   }
 
   /// Whether a call on this team has given up: puts, signals and waits do nothing then. Where looking it up in memory is
-  /// dear, this knows what happened to calls of this thread with this Team and its references, not with copies of it;
-  /// other threads find out in their next wait.
+  /// dear, this knows what happened before the kernel started, and to calls of this thread with this Team and its
+  /// references, not with copies of it; other threads find out in their next wait.
   ISOTOPE_HD bool stopped() const {
     if constexpr (platform::kStopIsCheap) {
       return load(&state().stopped) != 0;
     } else {
       return marked_ != 0;
     }
+  }
+  /// Called by the platform when a kernel starts, for Teams that are its parameters: a call of an earlier kernel may have
+  /// given up, and the host not have reported it yet.
+  ISOTOPE_HD void begin_kernel() {
+    if constexpr (!platform::kStopIsCheap) marked_ = load(&state().stopped);
   }
   /// Called by every thread of a group whose call gave up.
   ISOTOPE_HD void mark_stopped() const {

@@ -3,14 +3,22 @@
 
 #include "isotope/base/gpu_kernel.hpp"
 #include "isotope/base/macros.hpp"
+#include "isotope/platform/cuda/atomic.hpp"
 
 #if defined(__CUDACC__)
 
 namespace isotope::cuda {
 
+/// What a parameter does before the kernel begins, if it does anything.
+template <class P>
+ISOTOPE_DEVICE void begin_kernel(P& parameter) {
+  if constexpr (requires { parameter.begin_kernel(); }) parameter.begin_kernel();
+}
+
 // Without a bound a kernel may take more registers than a block of that many threads can have.
 template <auto Kernel, int MaxThreads, class... P>
 __global__ void __launch_bounds__(MaxThreads) gpu_entry(P... parameters) {
+  (begin_kernel(parameters), ...);
   Kernel(parameters...);
 }
 

@@ -1,0 +1,196 @@
+// Our primitives between PEs of a job on GPUs, one JSON line a figure. nvshmem_peer.cu measures the same of NVSHMEM, and
+// beside.sh runs the two in turns: isotope run -n 2 --platform cuda job_primitives
+#include <utility>
+
+#include "isotope/isotope.hpp"
+#include "timing.cuh"
+
+namespace job_primitives {
+
+using namespace isotope;
+
+ISOTOPE_KERNEL void barriers(Team team, int rounds) {
+  for (int i = 0; i < rounds; ++i)
+    if (!barrier(this_block(), team)) return;
+}
+template <Order order>
+ISOTOPE_KERNEL void syncs(Team team, int rounds) {
+  for (int i = 0; i < rounds; ++i)
+    if (!sync(this_block(), team, 1, order)) return;
+}
+template <Order Send, Order Receive>
+ISOTOPE_KERNEL void ping_pong(Team team, Signal* flag, std::uint64_t first, int rounds) {
+  const int peer = 1 - team.rank();
+  for (std::uint64_t i = first; i < first + static_cast<std::uint64_t>(rounds); ++i) {
+    if (team.rank() == 0) signal(this_thread(), team, flag, i, SignalOp::set, peer, Send);
+    if (!wait_until(this_thread(), team, flag, Cmp::ge, i, Receive)) return;
+    if (team.rank() == 1) signal(this_thread(), team, flag, i, SignalOp::set, peer, Send);
+  }
+}
+ISOTOPE_KERNEL void put_ping_pong(Team team, char* dst, const char* src, std::size_t bytes, Signal* flag,
+                                  std::uint64_t first, int rounds) {
+  const Block block = this_block();
+  const int peer = 1 - team.rank();
+  for (std::uint64_t i = first; i < first + static_cast<std::uint64_t>(rounds); ++i) {
+    if (team.rank() == 0) put_signal_bytes(block, team, dst, src, bytes, flag, i, SignalOp::set, peer);
+    if (!wait_until(block, team, flag, Cmp::ge, i)) return;
+    if (team.rank() == 1) put_signal_bytes(block, team, dst, src, bytes, flag, i, SignalOp::set, peer);
+  }
+}
+template <bool Get>
+ISOTOPE_KERNEL void copies(Team team, char* dst, const char* src, std::size_t bytes) {
+  const Block block = this_block();
+  const std::size_t each = bytes / block.grid_size();
+  if constexpr (Get) {
+    get_bytes(block, team, dst + each * block.rank(), src + each * block.rank(), each, 1);
+  } else {
+    put_bytes(block, team, dst + each * block.rank(), src + each * block.rank(), each, 1);
+  }
+}
+ISOTOPE_KERNEL void adds(Team team, std::uint64_t* words, int rounds, int spread) {
+  const Block block = this_block();
+  std::uint64_t* word = words + (block.rank() * block.size() + block.thread_rank()) * static_cast<std::uint32_t>(spread) % (1 << 16);
+  for (int i = 0; i < rounds; ++i) atomic_add(team, word, 1ull, 1);
+}
+ISOTOPE_KERNEL void fetch_adds(Team team, std::uint64_t* word, int rounds) {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < rounds; ++i) sum += atomic_fetch_add(team, word, 1 + (sum & 1), 1);
+  if (sum == 1) store(word, sum);
+}
+
+ISOTOPE_KERNEL void one_put(Team team, char* dst, const char* src, std::size_t bytes, int to) {
+  put_bytes(this_block(), team, dst, src, bytes, to);
+}
+
+class Bench {
+ public:
+  explicit Bench(World& world) : world_(world), pes_(world.size()) {
+    cudaStreamCreateWithFlags(&raw_, cudaStreamNonBlocking);
+    stream_ = world.wrap_stream(raw_);
+  }
+
+  template <class Launch>
+  double time(Launch&& launch) {
+    return beside::microseconds(raw_, [&] { world_.barrier(); }, launch);
+  }
+  void say(const char* who, const char* name, std::size_t bytes, int blocks, int threads, const char* unit, double figure) const {
+    if (world_.rank() == 0) beside::print(who, name, pes_, bytes, blocks, threads, unit, figure);
+  }
+
+  void meeting() {
+    constexpr int kRounds = 2000;
+    for (const int threads : {32, 256}) {
+      const LaunchConfig one{.grid = 1, .block = static_cast<std::uint32_t>(threads), .stream = stream_};
+      const Team team = world_.team();
+      say("isotope", "barrier", 0, 1, threads, "us", time([&] { world_.launch<barriers>(one, team, kRounds); }) / kRounds);
+      say("isotope", "sync", 0, 1, threads, "us",
+          time([&] { world_.launch<syncs<Order::acq_rel>>(one, team, kRounds); }) / kRounds);
+      say("isotope", "sync_relaxed", 0, 1, threads, "us",
+          time([&] { world_.launch<syncs<Order::relaxed>>(one, team, kRounds); }) / kRounds);
+    }
+  }
+
+  void signals() {
+    if (pes_ != 2) return;
+    constexpr int kRounds = 2000;
+    auto flag = world_.alloc_zeroed<Signal>(1);
+    std::uint64_t next = 1;
+    const LaunchConfig single{.grid = 1, .block = 1, .stream = stream_};
+    const auto step = [&] { return std::exchange(next, next + kRounds); };
+    say("isotope", "ping_pong_relaxed", 8, 1, 1, "us", time([&] {
+          world_.launch<ping_pong<Order::relaxed, Order::relaxed>>(single, world_.team(), flag.data(), step(), kRounds);
+        }) / kRounds);
+    say("isotope", "ping_pong", 8, 1, 1, "us", time([&] {
+          world_.launch<ping_pong<Order::release, Order::acquire>>(single, world_.team(), flag.data(), step(), kRounds);
+        }) / kRounds);
+    auto from = world_.alloc_zeroed<char>(1 << 16), to = world_.alloc_zeroed<char>(1 << 16);
+    for (const std::size_t bytes : beside::kMessages) {
+      for (const int threads : {32, 256, 1024}) {
+        const LaunchConfig block{.grid = 1, .block = static_cast<std::uint32_t>(threads), .stream = stream_};
+        say("isotope", "put_signal", bytes, 1, threads, "us", time([&] {
+              world_.launch<put_ping_pong>(block, world_.team(), to.data(), from.data(), bytes, flag.data(), step(), kRounds);
+            }) / kRounds / 2);
+      }
+    }
+  }
+
+  /// PE 0 alone works; the others wait in the host's barriers.
+  void bandwidth() {
+    if (pes_ != 2) return;
+    const std::size_t most = std::size_t{64} << 20;
+    auto from = world_.alloc_zeroed<char>(most), to = world_.alloc_zeroed<char>(most);
+    constexpr int kRepeats = 20;
+    const bool works = world_.rank() == 0;
+    for (const int blocks : beside::kCopyBlocks) {
+      const std::size_t bytes = beside::copy_bytes(blocks);
+      const LaunchConfig shape{.grid = static_cast<std::uint32_t>(blocks), .block = 1024, .stream = stream_};
+      const auto rate = [&](double us) { return static_cast<double>(bytes) * kRepeats / us * 1e-3; };
+      const Team team = world_.team();
+      say("isotope", "put", bytes, blocks, 1024, "GB/s", rate(time([&] {
+            for (int i = 0; works && i < kRepeats; ++i) world_.launch<copies<false>>(shape, team, to.data(), from.data(), bytes);
+          })));
+      say("by hand", "put", bytes, blocks, 1024, "GB/s", rate(time([&] {
+            for (int i = 0; works && i < kRepeats; ++i)
+              beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(reinterpret_cast<uint4*>(team.at(to.data(), 1)),
+                                                               reinterpret_cast<const uint4*>(from.data()), bytes / 16);
+          })));
+      say("isotope", "get", bytes, blocks, 1024, "GB/s", rate(time([&] {
+            for (int i = 0; works && i < kRepeats; ++i) world_.launch<copies<true>>(shape, team, to.data(), from.data(), bytes);
+          })));
+      say("by hand", "get", bytes, blocks, 1024, "GB/s", rate(time([&] {
+            for (int i = 0; works && i < kRepeats; ++i)
+              beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(reinterpret_cast<uint4*>(to.data()),
+                                                               reinterpret_cast<const uint4*>(team.at(from.data(), 1)), bytes / 16);
+          })));
+    }
+  }
+
+  void atomics() {
+    if (pes_ != 2) return;
+    auto words = world_.alloc_zeroed<std::uint64_t>(1 << 16);
+    const bool works = world_.rank() == 0;
+    constexpr int kAdds = 200, kRepeats = 5;
+    for (const int blocks : beside::atomic_blocks(pes_)) {
+      for (const int spread : {0, 1}) {
+        const LaunchConfig shape{.grid = static_cast<std::uint32_t>(blocks), .block = 256, .stream = stream_};
+        const double us = time([&] {
+          for (int i = 0; works && i < kRepeats; ++i) world_.launch<adds>(shape, world_.team(), words.data(), kAdds, spread);
+        });
+        say("isotope", spread ? "atomic_add_spread" : "atomic_add_one_word", 8, blocks, 256, "Gop/s",
+            static_cast<double>(blocks) * 256 * kAdds * kRepeats / us * 1e-3);
+      }
+    }
+    cudaFuncAttributes put{};
+    cudaFuncGetAttributes(&put, reinterpret_cast<const void*>(
+                                    &cuda::gpu_entry<one_put, 1024, Team, char*, const char*, std::size_t, int>));
+    say("isotope", "registers_of_one_put", 0, 1, 1024, "registers", put.numRegs);
+    const LaunchConfig single{.grid = 1, .block = 1, .stream = stream_};
+    say("isotope", "fetch_add", 8, 1, 1, "us", time([&] {
+          if (works) world_.launch<fetch_adds>(single, world_.team(), words.data(), 1000);
+        }) / 1000);
+  }
+
+ private:
+  World& world_;
+  int pes_;
+  cudaStream_t raw_ = nullptr;
+  Stream stream_;
+};
+
+}  // namespace job_primitives
+
+ISOTOPE_MAIN(argc, argv) {
+  isotope::World world = isotope::init();
+  if (!world.drives_gpu()) {
+    std::printf("skipped: there is no GPU\n");
+    return 0;
+  }
+  job_primitives::Bench bench(world);
+  bench.meeting();
+  bench.signals();
+  bench.bandwidth();
+  bench.atomics();
+  world.synchronize();
+  world.barrier();
+  return 0;
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Merges the lines of beside.sh into one file of rows, and prints them as a table.
+
+    merge.py LINES INFO_JSON NVSHMEM_VERSION NVCC_VERSION OUTPUT
+"""
+
+import collections
+import json
+import statistics
+import sys
+
+MORE_IS_BETTER = ("GB/s", "Gop/s")
+
+
+def rounded(value):
+    return None if value is None else float(f"{value:.4g}")
+
+
+def main():
+    lines, info, nvshmem, nvcc, output = (argument.strip() for argument in sys.argv[1:])
+    figures = collections.defaultdict(lambda: collections.defaultdict(list))
+    with open(lines, encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("{"):
+                continue
+            one = json.loads(line)
+            key = tuple(one[name] for name in ("name", "pes", "bytes", "blocks", "threads", "unit"))
+            figures[key][one["who"]].append(one["figure"])
+    rows = []
+    for (name, pes, size, blocks, threads, unit), who in figures.items():
+        middle = {one: statistics.median(values) for one, values in who.items()}
+        ours, peer, limit = middle.get("isotope"), middle.get("nvshmem"), middle.get("by hand")
+
+        def ratio(other):
+            if not ours or not other:
+                return None
+            return rounded(ours / other if unit in MORE_IS_BETTER else other / ours)
+
+        rows.append({
+            "name": name, "platform": "cuda", "pes": pes, "pes_as": "processes", "bytes": size, "blocks": blocks,
+            "threads": threads, "ours": rounded(ours), "limit": rounded(limit),
+            "limit_name": "by hand" if limit else None, "peer": rounded(peer), "peer_name": "NVSHMEM" if peer else None,
+            "unit": unit, "ratio": ratio(peer), "limit_ratio": ratio(limit)
+        })
+    with open(info, encoding="utf-8") as file:
+        about = json.load(file)
+    result = {
+        "schema": "isotope-bench-1",
+        "made_by": "bench/gpu/beside.sh: three turns of each program, medians of seven launches in each, PEs as processes "
+                   "under the job's MPS with equal shares of one GPU",
+        "machine": {"gpus": about["cuda"]["gpus"], "cpu_model": about["machine"]["cpu_model"]},
+        "versions": {"isotope": about["build"]["version"], "cuda_driver": about["cuda"]["driver_version"], "nvcc": nvcc,
+                     "nvshmem": nvshmem},
+        "rows": rows
+    }
+    with open(output, "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+    print(f"{'name':<22}{'PEs':>4}{'bytes':>10}{'blocks':>7}{'threads':>8}{'ours':>10}{'NVSHMEM':>10}{'ratio':>7}{'by hand':>10}{'ratio':>7}")
+
+    def text(value):
+        return "-" if value is None else f"{value:g}"
+
+    for row in rows:
+        print(f"{row['name']:<22}{row['pes']:>4}{row['bytes']:>10}{row['blocks']:>7}{row['threads']:>8}{text(row['ours']):>10}"
+              f"{text(row['peer']):>10}{text(row['ratio']):>7}{text(row['limit']):>10}{text(row['limit_ratio']):>7}  {row['unit']}")
+
+
+if __name__ == "__main__":
+    main()

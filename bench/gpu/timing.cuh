@@ -1,0 +1,73 @@
+// What the two programs that are measured beside each other have in common: lines of results, and events around kernels.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace beside {
+
+constexpr int kTurns = 7;
+
+/// Microseconds of what `launch` puts on the stream, median of kTurns after one that does not count. `meet` brings all PEs
+/// together before each.
+template <class Meet, class Launch>
+double microseconds(cudaStream_t stream, Meet&& meet, Launch&& launch) {
+  cudaEvent_t begin, end;
+  cudaEventCreate(&begin);
+  cudaEventCreate(&end);
+  std::vector<double> all;
+  for (int turn = 0; turn <= kTurns; ++turn) {
+    cudaStreamSynchronize(stream);
+    meet();
+    cudaEventRecord(begin, stream);
+    launch();
+    cudaEventRecord(end, stream);
+    if (cudaStreamSynchronize(stream) != cudaSuccess) {
+      std::fprintf(stderr, "a kernel failed: %s\n", cudaGetErrorString(cudaGetLastError()));
+      break;
+    }
+    float ms = 0;
+    cudaEventElapsedTime(&ms, begin, end);
+    if (turn > 0) all.push_back(ms * 1e3);
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  std::sort(all.begin(), all.end());
+  return all.empty() ? 0 : all[all.size() / 2];
+}
+
+inline void print(const char* who, const char* name, int pes, std::size_t bytes, int blocks, int threads, const char* unit,
+                  double figure) {
+  std::printf("{\"who\": \"%s\", \"name\": \"%s\", \"pes\": %d, \"bytes\": %zu, \"blocks\": %d, \"threads\": %d, \"unit\": \"%s\", "
+              "\"figure\": %.5g}\n",
+              who, name, pes, bytes, blocks, threads, unit, figure);
+  std::fflush(stdout);
+}
+
+inline constexpr std::size_t kMessages[] = {8, 64, 512, 4096, 16384, 65536};
+inline constexpr int kCopyBlocks[] = {1, 8, 32, 64};
+inline std::size_t copy_bytes(int blocks) { return std::min<std::size_t>(std::size_t{64} << 20, std::size_t(blocks) << 22); }
+/// Blocks of the atomics: as many as the PE's share of the GPU has multiprocessors, at most.
+inline std::vector<int> atomic_blocks(int pes) { return {1, 8, 32, 132 / pes}; }
+
+// Plain kernels that a peer of ours could have written by hand, for the copies' limit.
+template <int Deep>
+__global__ void __launch_bounds__(1024) hand_copy(uint4* dst, const uint4* src, std::size_t words) {
+  const std::size_t each = words / gridDim.x;
+  dst += each * blockIdx.x;
+  src += each * blockIdx.x;
+  std::size_t i = threadIdx.x;
+  for (; i + (Deep - 1) * blockDim.x < each; i += Deep * blockDim.x) {
+    uint4 held[Deep];
+#pragma unroll
+    for (int k = 0; k < Deep; ++k) held[k] = src[i + k * blockDim.x];
+#pragma unroll
+    for (int k = 0; k < Deep; ++k) dst[i + k * blockDim.x] = held[k];
+  }
+  for (; i < each; i += blockDim.x) dst[i] = src[i];
+}
+
+}  // namespace beside

@@ -1,0 +1,98 @@
+// What kernels do with other PEs, enqueued on a stream by host code: for programs that have no kernel of their own to put it
+// in, between kernels of a library that knows nothing of Isotope.
+//
+//   on_stream::put(world, stream, team, x.data(), y.data(), n, right);
+//   on_stream::signal(world, stream, team, flag.data(), 1, SignalOp::add, right);
+//   on_stream::wait(world, stream, team, flag.data(), Cmp::ge, round);
+//   launch_my_kernel(stream);                                               // sees what came
+//
+// Each is a small kernel: it runs after what was enqueued before it, returns at once, and ends as every device call does: a
+// wait that gives up stops the team and is thrown by synchronize. An empty Stream is the World's default one. On a GPU, in
+// files that nvcc compiles. Ordered like the device calls of the same names (memory-model.md); on one stream each sees
+// the ones before it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "isotope/device/rma.hpp"
+#include "isotope/device/signal.hpp"
+#include "isotope/device/sync.hpp"
+#include "isotope/host/world.hpp"
+
+namespace isotope::on_stream {
+
+namespace detail {
+
+/// Block b of g copies the b-th of g equal parts, in whole 16-byte words.
+struct Part {
+  std::size_t begin, bytes;
+};
+ISOTOPE_HD Part part_of_block(std::size_t bytes) {
+  const Block block = this_block();
+  const std::size_t words = (bytes + 15) / 16;
+  const std::size_t each = (words + block.grid_size() - 1) / block.grid_size() * 16;
+  const std::size_t begin = each * block.rank() < bytes ? each * block.rank() : bytes;
+  return {begin, bytes - begin < each ? bytes - begin : each};
+}
+
+ISOTOPE_KERNEL void put_kernel(Team team, char* dst, const char* src, std::size_t bytes, int to, CallSite site) {
+  const Part part = part_of_block(bytes);
+  put_bytes(this_block(), team, dst + part.begin, src + part.begin, part.bytes, to, site);
+}
+ISOTOPE_KERNEL void get_kernel(Team team, char* dst, const char* src, std::size_t bytes, int from, CallSite site) {
+  const Part part = part_of_block(bytes);
+  get_bytes(this_block(), team, dst + part.begin, src + part.begin, part.bytes, from, site);
+}
+ISOTOPE_KERNEL void signal_kernel(Team team, Signal* signal, std::uint64_t value, SignalOp op, int to, CallSite site) {
+  isotope::signal(this_thread(), team, signal, value, op, to, Order::release, site);
+}
+ISOTOPE_KERNEL void wait_kernel(Team team, Signal* signal, Cmp cmp, std::uint64_t value, int from, CallSite site) {
+  wait_until(this_thread(), team, signal, cmp, value, Order::acquire, from, site);
+}
+ISOTOPE_KERNEL void barrier_kernel(Team team, int index, CallSite site) { barrier(this_warp(), team, index, site); }
+
+/// One block for what one block copies fast enough, more for more. They wait for nobody.
+inline LaunchConfig shape_for(std::size_t bytes, const Stream& stream) {
+  constexpr std::size_t kPerBlock = 64 << 10, kMostBlocks = 32;
+  const std::size_t blocks = std::clamp<std::size_t>((bytes + kPerBlock - 1) / kPerBlock, 1, kMostBlocks);
+  return {.grid = static_cast<std::uint32_t>(blocks), .block = 256, .stream = stream, .resident = false};
+}
+
+}  // namespace detail
+
+/// n elements from this PE's `src` to member `to`'s copy of `dst`. Complete, and visible to who is told by a signal or
+/// barrier after it on the stream.
+template <class T>
+void put(World& world, const Stream& stream, const Team& team, T* dst, const T* src, std::size_t n, int to,
+         CallSite site = CallSite::current()) {
+  world.launch<detail::put_kernel>(detail::shape_for(n * sizeof(T), stream), team, reinterpret_cast<char*>(dst),
+                                   reinterpret_cast<const char*>(src), n * sizeof(T), to, site);
+}
+/// n elements of member `from`'s copy of `src` into this PE's `dst`.
+template <class T>
+void get(World& world, const Stream& stream, const Team& team, T* dst, const T* src, std::size_t n, int from,
+         CallSite site = CallSite::current()) {
+  world.launch<detail::get_kernel>(detail::shape_for(n * sizeof(T), stream), team, reinterpret_cast<char*>(dst),
+                                   reinterpret_cast<const char*>(src), n * sizeof(T), from, site);
+}
+inline void signal(World& world, const Stream& stream, const Team& team, Signal* signal, std::uint64_t value, SignalOp op,
+                   int to, CallSite site = CallSite::current()) {
+  world.launch<detail::signal_kernel>({.stream = stream}, team, signal, value, op, to, site);
+}
+/// `from`: whom an error names; kNoPe where it may be anybody.
+inline void wait(World& world, const Stream& stream, const Team& team, Signal* signal, Cmp cmp, std::uint64_t value,
+                 int from = kNoPe, CallSite site = CallSite::current()) {
+  world.launch<detail::wait_kernel>({.stream = stream}, team, signal, cmp, value, from, site);
+}
+/// Meets the other members' barriers of the same index, on a stream or in a kernel.
+inline void barrier(World& world, const Stream& stream, const Team& team, int index = 0,
+                    CallSite site = CallSite::current()) {
+  world.launch<detail::barrier_kernel>({.block = 32, .stream = stream}, team, index, site);
+}
+/// Completes what was put on this stream before. Kernels that ended have completed theirs, so there is nothing left to do:
+/// it is here for engines with queues.
+inline void quiet(World&, const Stream&, const Team&) {}
+
+}  // namespace isotope::on_stream
