@@ -1,5 +1,6 @@
 // Every PE sends its block to the right neighbour and doubles what arrives from the left.
 #include <cstdio>
+#include <vector>
 
 #include "isotope/isotope.hpp"
 
@@ -18,12 +19,12 @@ ISOTOPE_MAIN(argc, argv) {  // once per PE: a process, or a thread
   World world = init();
   auto in = world.alloc<float>(1 << 20), out = world.alloc<float>(1 << 20);
   auto arrived = world.alloc_epoch();
-  for (float& x : in) x = static_cast<float>(world.rank());
+  in.write(std::vector<float>(in.size(), static_cast<float>(world.rank())));
   world.launch<shift>({.grid = 1, .block = 256}, world.team(), out.span(), in.span(), arrived.get());
   world.synchronize();  // throws isotope::Error naming the culprit, never hangs
 
   const int left = (world.rank() + world.size() - 1) % world.size();
-  for (float x : out) {
+  for (float x : out.read()) {
     if (x != 2.0f * static_cast<float>(left)) return 1;
   }
   std::printf("PE %d got PE %d's block\n", world.rank(), left);

@@ -1,8 +1,9 @@
 // An all-reduce around a ring: in each of size - 1 steps every PE passes on what it got last and adds it to its sum.
 //
-// Shows: puts with a signal, two boxes per PE so that a fast sender never overwrites what its neighbour still reads, and
-// a second signal for "your box is free again". All counters only grow.
+// Shows: puts with a signal, two boxes per PE so that a fast sender never overwrites what its neighbour still reads,
+// and a second signal for "your box is free again". All counters only grow.
 #include <cstdio>
+#include <vector>
 
 #include "isotope/isotope.hpp"
 
@@ -41,16 +42,20 @@ ISOTOPE_MAIN(argc, argv) {
   auto values = world.alloc<long>(kCount);
   auto boxes = world.alloc<long>(2 * kCount);
   auto signals = world.alloc_zeroed<Signal>(2);
-  for (std::size_t i = 0; i < kCount; ++i) values[i] = static_cast<long>(i) * (world.rank() + 1);
+  std::vector<long> mine(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) mine[i] = static_cast<long>(i) * (world.rank() + 1);
+  values.write(mine);
 
   world.launch<ring_sum>({.grid = 1, .block = 128}, world.team(),
-                         RingArguments{values.span(), boxes.span(), &signals[0], &signals[1]});
+                         RingArguments{values.span(), boxes.span(), signals.data(), signals.data() + 1});
   world.synchronize();
 
   const long ranks = static_cast<long>(world.size()) * (world.size() + 1) / 2;
+  const std::vector<long> sums = values.read();
   for (std::size_t i = 0; i < kCount; ++i) {
-    if (values[i] != static_cast<long>(i) * ranks) {
-      std::fprintf(stderr, "PE %d: element %zu is %ld, expected %ld\n", world.rank(), i, values[i], static_cast<long>(i) * ranks);
+    if (sums[i] != static_cast<long>(i) * ranks) {
+      std::fprintf(stderr, "PE %d: element %zu is %ld, expected %ld\n", world.rank(), i, sums[i],
+                   static_cast<long>(i) * ranks);
       return 1;
     }
   }

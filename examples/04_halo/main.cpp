@@ -1,8 +1,8 @@
 // Halo exchange: a bar of cells, cut into one piece per PE, each cell of which becomes the sum of itself and its two
 // neighbours, round after round. Before each round the cells at the cuts go to the neighbours.
 //
-// Shows: one-element puts into the neighbours' halo cells, a barrier between rounds, and a kernel that is launched again
-// and again and still agrees on the round.
+// Shows: one-element puts into the neighbours' halo cells, a barrier between rounds, and a kernel that is launched
+// again and again and still agrees on the round.
 #include <cstdio>
 #include <vector>
 
@@ -34,8 +34,11 @@ ISOTOPE_MAIN(argc, argv) {
   constexpr std::size_t kCells = 50;
   constexpr int kRounds = 20, kLaunches = 3;
   auto even = world.alloc_zeroed<std::uint64_t>(kCells + 2), odd = world.alloc_zeroed<std::uint64_t>(kCells + 2);
-  const std::size_t all = kCells * static_cast<std::size_t>(world.size()), first = kCells * static_cast<std::size_t>(world.rank());
-  for (std::size_t i = 0; i < kCells; ++i) even[i + 1] = (first + i) % 7;
+  const std::size_t all = kCells * static_cast<std::size_t>(world.size()),
+                    first = kCells * static_cast<std::size_t>(world.rank());
+  std::vector<std::uint64_t> cells(kCells);
+  for (std::size_t i = 0; i < kCells; ++i) cells[i] = (first + i) % 7;
+  even.write(cells, 1);  // between the halo cells
   world.barrier();
 
   for (int i = 0; i < kLaunches; ++i)
@@ -49,8 +52,9 @@ ISOTOPE_MAIN(argc, argv) {
     for (std::size_t i = 0; i < all; ++i) next[i] = now[(i + all - 1) % all] + now[i] + now[(i + 1) % all];
     now.swap(next);
   }
+  cells = even.read(1, kCells);
   for (std::size_t i = 0; i < kCells; ++i) {
-    if (even[i + 1] != now[first + i]) {
+    if (cells[i] != now[first + i]) {
       std::fprintf(stderr, "PE %d: cell %zu differs\n", world.rank(), i);
       return 1;
     }

@@ -37,15 +37,15 @@ ISOTOPE_HD void produce(const Team& team, const Queues& queues, int consumer) {
 ISOTOPE_HD void consume(const Team& team, const Queues& queues, int producers) {
   const auto me = this_thread();
   std::uint64_t next[kMostPes], taken[kMostPes];  // waited for, and taken so far, by producer
-  int done[kMostPes];                            // not 0: that queue has ended
+  int done[kMostPes];                             // not 0: that queue has ended
   for (int i = 0; i < producers; ++i) {
     next[i] = 1;
     taken[i] = 0;
     done[i] = 0;
   }
   for (;;) {
-    const std::size_t from = wait_until_any_vector(me, team, queues.ready, static_cast<std::size_t>(producers), Cmp::ge,
-                                                   next, done);
+    const std::size_t from =
+        wait_until_any_vector(me, team, queues.ready, static_cast<std::size_t>(producers), Cmp::ge, next, done);
     if (from == kNoIndex) return;  // all queues have ended, or the wait gave up
     *queues.checksum += queues.items[from * kPlaces + taken[from] % kPlaces] * (taken[from] + 1);
     ++taken[from];
@@ -73,19 +73,20 @@ ISOTOPE_MAIN(argc, argv) {
   auto items = world.alloc<std::uint64_t>(static_cast<std::size_t>(world.size()) * kPlaces);
   auto signals = world.alloc_zeroed<Signal>(static_cast<std::size_t>(world.size()) + 1);
   auto checksum = world.alloc_zeroed<std::uint64_t>(1);
-  world.launch<pipeline>({}, world.team(), Queues{items.span(), &signals[1], &signals[0], &checksum[0]});
+  world.launch<pipeline>({}, world.team(), Queues{items.span(), signals.data() + 1, signals.data(), checksum.data()});
   world.synchronize();
 
   if (world.rank() != world.size() - 1) return 0;
+  const std::uint64_t found = checksum.get(0);
   std::uint64_t expected = 0;
   for (int producer = 0; producer + 1 < world.size(); ++producer)
     for (std::uint64_t number = 0; number < kItems; ++number) expected += item_of(producer, number) * (number + 1);
-  if (checksum[0] != expected) {
-    std::fprintf(stderr, "the checksum is %llu, expected %llu\n", static_cast<unsigned long long>(checksum[0]),
+  if (found != expected) {
+    std::fprintf(stderr, "the checksum is %llu, expected %llu\n", static_cast<unsigned long long>(found),
                  static_cast<unsigned long long>(expected));
     return 1;
   }
-  std::printf("PE %d took %llu items of each of %d producers\n", world.rank(),
-              static_cast<unsigned long long>(kItems), world.size() - 1);
+  std::printf("PE %d took %llu items of each of %d producers\n", world.rank(), static_cast<unsigned long long>(kItems),
+              world.size() - 1);
   return 0;
 }

@@ -48,15 +48,16 @@ ISOTOPE_MAIN(argc, argv) {
   std::vector<std::uint32_t> expected(all);
   for (int pe = 0; pe < world.size(); ++pe)
     for (std::uint64_t i = 0; i < kSamples; ++i) ++expected[sample(pe, i, all)];
+  const std::vector<std::uint32_t> found = bins.read();
   for (std::uint32_t i = 0; i < kBinsPerPe; ++i) {
     const std::uint32_t bin = kBinsPerPe * static_cast<std::uint32_t>(world.rank()) + i;
-    if (bins[i] != expected[bin]) {
-      std::fprintf(stderr, "bin %u has %u, expected %u\n", bin, bins[i], expected[bin]);
+    if (found[i] != expected[bin]) {
+      std::fprintf(stderr, "bin %u has %u, expected %u\n", bin, found[i], expected[bin]);
       return 1;
     }
   }
   if (world.rank() == 0) {
-    const auto [bin, samples] = unpack<std::uint32_t>(largest[0]).data;
+    const auto [bin, samples] = unpack<std::uint32_t>(largest.get(0)).data;
     if (samples != expected[bin]) return 1;
     std::printf("%u bins on %d PEs; the fullest is bin %u with %u samples\n", all, world.size(), bin, samples);
   }

@@ -1,5 +1,5 @@
-// The demo's three kernels: a ring of puts, a neighbour exchange and a reduction. Ordinary device code: puts, signals
-// and waits.
+// The demo's three kernels: a ring of puts, a neighbour exchange and a reduction; and a small one that compares times.
+// Ordinary device code: puts, signals and waits.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,13 @@ ISOTOPE_KERNEL void reduce(Team team, Span<std::int64_t> sum, Span<std::int64_t>
     for (int pe = 0; pe < team.size(); ++pe) total += team.at(input.data(), pe)[i];
     sum[i] = total;
   }
+}
+
+/// Everyone's value to everyone: cell `rank` of each PE goes to all.
+ISOTOPE_KERNEL void share(Team team, Span<double> cells) {
+  const auto me = static_cast<std::size_t>(team.rank());
+  for (int pe = 0; pe < team.size(); ++pe) p(team, &cells[me], cells[me], pe);
+  barrier(this_thread(), team);
 }
 
 }  // namespace demo

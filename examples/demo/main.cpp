@@ -26,13 +26,12 @@ struct Step {
 
 /// The largest value of any PE, on every PE. Collective.
 double largest(World& world, double mine) {
-  auto cell = world.alloc<double>(1);
-  cell[0] = mine;
-  world.barrier();
-  double most = mine;
-  for (int pe = 0; pe < world.size(); ++pe) most = std::max(most, *world.team().at(cell.data(), pe));
-  world.barrier();
-  return most;
+  auto cells = world.alloc<double>(static_cast<std::size_t>(world.size()));
+  cells.set(static_cast<std::size_t>(world.rank()), mine);
+  world.launch<demo::share>({}, world.team(), cells.span());
+  world.synchronize();
+  const std::vector<double> all = cells.read();
+  return *std::max_element(all.begin(), all.end());
 }
 
 /// Runs `work` (a launch and a synchronize) between barriers, then `check`; fills in time and verdict.
@@ -99,10 +98,14 @@ ISOTOPE_MAIN(argc, argv) {
        ready = world.alloc_epoch();
   {
     const auto span = timeline.span("fill");
-    for (std::size_t i = 0; i < n; ++i) slots[i] = input[i] = demo::start_value(world.rank(), i);
-    std::fill(slots.begin() + n, slots.end(), -1);
-    std::fill(sum.begin(), sum.end(), -1);
-    for (std::size_t i = 0; i < cells; ++i) field[i + 1] = demo::start_value(world.rank(), i) & 0xffff;
+    std::vector<std::int64_t> values(n), heat(cells);
+    for (std::size_t i = 0; i < n; ++i) values[i] = demo::start_value(world.rank(), i);
+    for (std::size_t i = 0; i < cells; ++i) heat[i] = demo::start_value(world.rank(), i) & 0xffff;
+    slots.write(std::vector<std::int64_t>(slots.size(), -1));
+    slots.write(values);
+    input.write(values);
+    sum.write(std::vector<std::int64_t>(n, -1));
+    field.write(heat, 1);  // between the border cells
   }
 
   std::vector<Step> steps = {{"ring of puts", pes_d * pes_d * static_cast<double>(n) * 8},
@@ -114,10 +117,7 @@ ISOTOPE_MAIN(argc, argv) {
         world.launch<demo::ring>(shape, world.team(), slots.span(), arrived.get());
         world.synchronize();
       },
-      [&] {
-        const auto expected = demo::ring_reference(pes, world.rank(), n);
-        return std::equal(expected.begin(), expected.end(), slots.end() - n);
-      });
+      [&] { return slots.read(slots.size() - n) == demo::ring_reference(pes, world.rank(), n); });
   run_step(
       world, timeline, steps[1],
       [&] {
@@ -125,20 +125,14 @@ ISOTOPE_MAIN(argc, argv) {
                                      rounds);
         world.synchronize();
       },
-      [&] {
-        const auto expected = demo::exchange_reference(pes, world.rank(), cells, rounds);
-        return std::equal(expected.begin(), expected.end(), field.begin() + 1);
-      });
+      [&] { return field.read(1, cells) == demo::exchange_reference(pes, world.rank(), cells, rounds); });
   run_step(
       world, timeline, steps[2],
       [&] {
         world.launch<demo::reduce>(shape, world.team(), sum.span(), input.span(), ready.get());
         world.synchronize();
       },
-      [&] {
-        const auto expected = demo::reduce_reference(pes, n);
-        return std::equal(expected.begin(), expected.end(), sum.begin());
-      });
+      [&] { return sum.read() == demo::reduce_reference(pes, n); });
 
   const auto spans = timeline.gather();
   const bool ok = std::all_of(steps.begin(), steps.end(), [](const Step& s) { return s.ok; });

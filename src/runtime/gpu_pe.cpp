@@ -237,6 +237,7 @@ class CudaPe final : public GpuPe {
 }  // namespace
 
 int gpu_count() { return cuda::gpu_count(); }
+bool processes_share_gpus() { return cuda::mps_answers(); }
 
 std::string why_no_gpu() {
   std::string why;

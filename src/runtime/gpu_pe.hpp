@@ -27,6 +27,8 @@ namespace isotope::runtime {
 /// GPUs that this process sees, and why there are none.
 int gpu_count();
 std::string why_no_gpu();
+/// Whether kernels of several processes run on one GPU at the same time: there is an MPS.
+bool processes_share_gpus();
 
 /// Teams that a World can have at once on a GPU: their words take memory there from the start.
 inline constexpr std::uint32_t kGpuTeams = 256;

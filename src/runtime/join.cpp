@@ -118,7 +118,9 @@ bool crowded(const std::vector<Hello>& hellos) {
 }
 
 /// The GPU that this PE drives, if any. Throws Error where one was asked for and cannot be had.
-std::optional<int> chosen_device(const Knobs& knobs, int rank) {
+std::optional<int> chosen_device(const Knobs& knobs, const bootstrap::Bootstrap& boot) {
+  const int rank = boot.rank();
+  const bool threads = boot.name() == "threads";
   const bool asked = knobs.platform == "cuda";
   if (knobs.platform == "cpu" || (!asked && !detail::has_gpu_code())) return std::nullopt;
   const int count = gpu_count();
@@ -127,7 +129,13 @@ std::optional<int> chosen_device(const Knobs& knobs, int rank) {
     throw Error(Code::not_supported,
                 fmt::format("ISOTOPE_PLATFORM is cuda, but {}; run with ISOTOPE_PLATFORM=cpu, or auto", why_no_gpu()), rank);
   }
-  if (knobs.device == "auto") return knobs.local_rank.value_or(rank) % count;
+  // Left to itself a job does not choose what would be refused.
+  if (!asked && !threads && boot.size() > count && !processes_share_gpus()) {
+    log_info(fmt::format("{} processes and {} GPUs without MPS: kernels run on the CPU (isotope run --platform cuda brings MPS)",
+                         boot.size(), count));
+    return std::nullopt;
+  }
+  if (knobs.device == "auto") return (threads ? rank : knobs.local_rank.value_or(rank)) % count;
   int index = -1;
   const auto [end, error] = std::from_chars(knobs.device.data(), knobs.device.data() + knobs.device.size(), index);
   if (error != std::errc() || end != knobs.device.data() + knobs.device.size() || index < 0 || index >= count) {
@@ -170,7 +178,7 @@ void WorldCore::map_job(const Knobs& knobs) {
   std::shared_ptr<GpuHold> gpu;
   hello.heap_max = knobs.heap_max_bytes;
   try {
-    device = chosen_device(knobs, rank_);
+    device = chosen_device(knobs, boot);
     if (device) gpu = GpuHold::take(*device);
     if (hello.heap_max == 0) hello.heap_max = gpu ? gpu->memory_bytes() : os::memory_bytes();
   } catch (const Error& error) {

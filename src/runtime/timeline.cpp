@@ -11,9 +11,9 @@ namespace isotope {
 Timeline::Timeline(World& world) : world_(&world) {
   // PE 0's clock reading is everyone's zero: the clock is the host's.
   auto zero = world.alloc<std::uint64_t>(1);
-  zero[0] = os::now_ns();
+  zero.set(0, os::now_ns());
   world.barrier();
-  zero_ns_ = *world.team().at(zero.data(), 0);
+  zero_ns_ = zero.read_from(world.team(), 0)[0];
   world.barrier();
 }
 
@@ -31,19 +31,19 @@ Timeline::Scope::~Scope() {
 std::optional<std::vector<TimelineSpan>> Timeline::gather() {
   World& world = *world_;
   auto counts = world.alloc<std::uint64_t>(1);
-  counts[0] = spans_.size();
+  counts.set(0, spans_.size());
   world.barrier();
   std::uint64_t most = 0;
-  for (int pe = 0; pe < world.size(); ++pe) most = std::max(most, *world.team().at(counts.data(), pe));
+  for (int pe = 0; pe < world.size(); ++pe) most = std::max(most, counts.read_from(world.team(), pe)[0]);
   auto spans = world.alloc<TimelineSpan>(std::max<std::uint64_t>(most, 1));
-  std::copy(spans_.begin(), spans_.end(), spans.begin());
+  spans.write(spans_);
   world.barrier();
   std::optional<std::vector<TimelineSpan>> all;
   if (world.rank() == 0) {
     all.emplace();
     for (int pe = 0; pe < world.size(); ++pe) {
-      const TimelineSpan* theirs = world.team().at(spans.data(), pe);
-      all->insert(all->end(), theirs, theirs + *world.team().at(counts.data(), pe));
+      const auto theirs = spans.read_from(world.team(), pe, 0, counts.read_from(world.team(), pe)[0]);
+      all->insert(all->end(), theirs.begin(), theirs.end());
     }
     std::stable_sort(all->begin(), all->end(), [](const TimelineSpan& a, const TimelineSpan& b) {
       return a.pe != b.pe ? a.pe < b.pe : a.begin_ns < b.begin_ns;

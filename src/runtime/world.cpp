@@ -148,9 +148,9 @@ void Allocation::let_go() noexcept {
   data_ = nullptr;
 }
 
-void Allocation::read(std::size_t offset, void* into, std::size_t bytes) const {
+void Allocation::read(const void* of, std::size_t offset, void* into, std::size_t bytes) const {
   check_range("read", offset, bytes);
-  if (bytes != 0) core_->heap().memory().copy(into, static_cast<const char*>(data_) + offset, bytes);
+  if (bytes != 0) core_->heap().memory().copy(into, static_cast<const char*>(of) + offset, bytes);
 }
 
 void Allocation::write(std::size_t offset, const void* from, std::size_t bytes) const {

@@ -5,15 +5,15 @@
 
 #include "support/atomic_values.hpp"
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
 
-using testing::equal, testing::number, testing::poison;
+using testing::equal, testing::fill, testing::gather, testing::number, testing::poison;
 
 class AtomicsAtOnce : public testing::JobTest {};
 ISOTOPE_ALL_SHAPES(AtomicsAtOnce);
-
 
 constexpr int kTimes = 32;
 constexpr std::uint32_t kThreads = 4;
@@ -46,28 +46,28 @@ void check_numbers(World& world) {
   auto words = world.alloc<T>(kKinds);
   auto taken = world.alloc<T>(kEach * kKinds);
   for (int home = 0; home < world.size(); home += std::max(1, world.size() - 1)) {
-    std::fill(words.begin(), words.end(), T{0});
-    std::fill(taken.begin(), taken.end(), T{0x5a5a5a});
+    fill(words, T{0});
+    fill(taken, T{0x5a5a5a});
     world.barrier();
     world.launch<take_numbers<T>>({.block = kThreads}, world.team(), words.data(), taken.data(), home);
     world.synchronize();
     world.barrier();
+    const std::vector<T> found = words.read(), taken_by_all = gather(world, taken);
     if (world.rank() == home) {
-      for (int kind = 0; kind < kKinds; ++kind) {
+      for (std::size_t kind = 0; kind < kKinds; ++kind) {
         std::vector<T> all;
-        for (int pe = 0; pe < world.size(); ++pe)
-          for (std::size_t i = 0; i < kEach; ++i)
-            all.push_back(world.team().at(taken.data(), pe)[i * kKinds + static_cast<std::size_t>(kind)]);
+        all.reserve(pes * kEach + 1);
+        for (std::size_t i = 0; i < pes * kEach; ++i) all.push_back(taken_by_all[i * kKinds + kind]);
         // Swaps: all that was put in has come out, but for the last, which is still there.
-        if (kind == swap_ids) all.push_back(words[swap_ids]);
+        if (kind == swap_ids) all.push_back(found[swap_ids]);
         std::sort(all.begin(), all.end());
         for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], static_cast<T>(i)) << "kind " << kind;
         if (kind != swap_ids) {
-          EXPECT_EQ(words[static_cast<std::size_t>(kind)], static_cast<T>(pes * kEach));
+          EXPECT_EQ(found[kind], static_cast<T>(pes * kEach));
         }
       }
     } else {
-      for (T word : words) EXPECT_EQ(word, T{0}) << "changed on a PE that is not the target";
+      for (T word : found) EXPECT_EQ(word, T{0}) << "changed on a PE that is not the target";
     }
     world.barrier();
   }
@@ -108,27 +108,29 @@ void check_sums(World& world) {
   const int times = std::is_same_v<T, bf16> ? 256 / threads : 51;
   auto words = world.alloc<T>(8);
   for (int round = 0; round < 3; ++round) {
-    std::fill(words.begin(), words.end(), number<T>(0));
-    if constexpr (std::is_integral_v<T>) words[5] = static_cast<T>(~T{0});
-    words[6] = words[7] = poison<T>();
+    std::vector<T> first(words.size(), number<T>(0));
+    if constexpr (std::is_integral_v<T>) first[5] = static_cast<T>(~T{0});
+    first[6] = first[7] = poison<T>();
+    words.write(first);
     world.barrier();
     world.launch<give_ones<T>>({.block = kThreads}, world.team(), words.data(), times);
     world.synchronize();
     world.barrier();
-    EXPECT_TRUE(equal(words[0], number<T>(threads * times)));
-    EXPECT_TRUE(equal(words[1], number<T>(-threads * times)));
+    const std::vector<T> found = words.read();
+    EXPECT_TRUE(equal(found[0], number<T>(threads * times)));
+    EXPECT_TRUE(equal(found[1], number<T>(-threads * times)));
     if constexpr (std::is_integral_v<T>) {
       T bits = 0, toggled = 0;
       for (int t = 0; t < threads; ++t) {
         bits |= static_cast<T>(T{1} << t % 31);
         if (times % 2 != 0) toggled ^= static_cast<T>(T{1} << t % 31);
       }
-      EXPECT_EQ(words[2], static_cast<T>(threads * times));
-      EXPECT_EQ(words[3], toggled);
-      EXPECT_EQ(words[4], bits);
-      EXPECT_EQ(words[5], static_cast<T>(~bits));
+      EXPECT_EQ(found[2], static_cast<T>(threads * times));
+      EXPECT_EQ(found[3], toggled);
+      EXPECT_EQ(found[4], bits);
+      EXPECT_EQ(found[5], static_cast<T>(~bits));
     }
-    EXPECT_TRUE(equal(words[6], poison<T>()) && equal(words[7], poison<T>()));
+    EXPECT_TRUE(equal(found[6], poison<T>()) && equal(found[7], poison<T>()));
     world.barrier();
   }
 }

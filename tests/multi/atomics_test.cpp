@@ -5,19 +5,19 @@
 
 #include "support/atomic_values.hpp"
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
 
-using testing::equal, testing::number, testing::poison;
+using testing::equal, testing::fill, testing::number, testing::poison;
 
 class Atomics : public testing::JobTest {};
 ISOTOPE_ALL_SHAPES(Atomics);
 
-
 /// A number of this PE's own, far from 0 and different for every round.
 template <class T>
-T own(int me, int round) {
+ISOTOPE_HD T own(int me, int round) {
   if constexpr (std::is_signed_v<T> && std::is_integral_v<T>)
     return static_cast<T>(-(1000 + me * 64 + round * 7));
   else if constexpr (is_narrow_float<T>)
@@ -100,35 +100,37 @@ template <class T>
 void check_steps(World& world) {
   const auto pes = static_cast<std::size_t>(world.size());
   auto words = world.alloc<T>(pes + 2);
-  std::vector<Outcome<T>> outcomes(pes);
+  auto outcomes = world.alloc<Outcome<T>>(pes);
   std::vector<T> before(pes, number<T>(0));
-  for (T& word : words) word = number<T>(0);
-  words[pes] = words[pes + 1] = poison<T>();
+  fill(words, poison<T>());
+  words.write(before);
+  Outcome<T> none;
+  std::fill(std::begin(none.fetched), std::end(none.fetched), poison<T>());
+  none.last = poison<T>();
   world.barrier();
   for (int round = 0; round < 5; ++round) {
-    for (auto& outcome : outcomes) {
-      std::fill(std::begin(outcome.fetched), std::end(outcome.fetched), poison<T>());
-      outcome.last = poison<T>();
-    }
+    fill(outcomes, none);
     // Each PE has a word of its own on every other.
     world.launch<steps<T>>({}, world.team(), words.data(), outcomes.data(), round);
     world.synchronize();
     const T x = own<T>(world.rank(), round);
+    const std::vector<Outcome<T>> outcome = outcomes.read();
     for (std::size_t pe = 0; pe < pes; ++pe) {
       const std::vector<T> expected = expected_fetches(before[pe], x);
       for (std::size_t i = 0; i < expected.size(); ++i)
-        EXPECT_TRUE(equal(outcomes[pe].fetched[i], expected[i])) << "fetch " << i << " from PE " << pe;
-      for (std::size_t i = expected.size(); i < 12; ++i) EXPECT_TRUE(equal(outcomes[pe].fetched[i], poison<T>()));
+        EXPECT_TRUE(equal(outcome[pe].fetched[i], expected[i])) << "fetch " << i << " from PE " << pe;
+      for (std::size_t i = expected.size(); i < 12; ++i) EXPECT_TRUE(equal(outcome[pe].fetched[i], poison<T>()));
       before[pe] = expected_last(before[pe], x);
-      EXPECT_TRUE(equal(outcomes[pe].last, before[pe])) << "last value on PE " << pe;
+      EXPECT_TRUE(equal(outcome[pe].last, before[pe])) << "last value on PE " << pe;
     }
     world.barrier();
+    const std::vector<T> found = words.read();
     for (std::size_t pe = 0; pe < pes; ++pe) {  // what the others left here: narrow words remember earlier rounds
       T mine = number<T>(0);
       for (int r = 0; r <= round; ++r) mine = expected_last(mine, own<T>(static_cast<int>(pe), r));
-      EXPECT_TRUE(equal(words[pe], mine)) << "word of PE " << pe;
+      EXPECT_TRUE(equal(found[pe], mine)) << "word of PE " << pe;
     }
-    EXPECT_TRUE(equal(words[pes], poison<T>()) && equal(words[pes + 1], poison<T>())) << "written beside the words";
+    EXPECT_TRUE(equal(found[pes], poison<T>()) && equal(found[pes + 1], poison<T>())) << "written beside the words";
     world.barrier();
   }
 }

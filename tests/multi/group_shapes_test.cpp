@@ -1,14 +1,16 @@
 // Every call that a group makes together, by threads, warps and blocks, in blocks of many sizes: the result is the
 // same. Threads use memory right before and after each call, as far as its contract lets them, so that a missing sync
 // shows.
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
+
+using testing::fill;
 
 class GroupShapes : public testing::JobTest {};
 ISOTOPE_ALL_SHAPES(GroupShapes);
@@ -59,34 +61,34 @@ struct Work {
   std::size_t elements;
   std::uint32_t round;
 
-  std::size_t first() const { return elements * unit.index / unit.count; }
-  std::size_t last() const { return elements * (unit.index + 1) / unit.count; }
-  int right() const { return (team.rank() + 1) % team.size(); }
-  int left() const { return (team.rank() + team.size() - 1) % team.size(); }
-  std::size_t place(int pe) const { return unit.index * kMaxPes + static_cast<std::size_t>(pe); }
+  ISOTOPE_HD std::size_t first() const { return elements * unit.index / unit.count; }
+  ISOTOPE_HD std::size_t last() const { return elements * (unit.index + 1) / unit.count; }
+  ISOTOPE_HD int right() const { return (team.rank() + 1) % team.size(); }
+  ISOTOPE_HD int left() const { return (team.rank() + team.size() - 1) % team.size(); }
+  ISOTOPE_HD std::size_t place(int pe) const { return unit.index * kMaxPes + static_cast<std::size_t>(pe); }
 
   /// Elements in an order that gives no thread what a copy or a strided copy would give it.
   template <class F>
-  void for_mine(const F& f) const {
+  ISOTOPE_HD void for_mine(const F& f) const {
     const std::size_t size = unit.group.size(), offset = size - 1 - unit.group.thread_rank();
     for (std::size_t i = first() + offset; i < last(); i += size) f(i);
   }
-  void fill_outbox(std::size_t stride) const {
+  ISOTOPE_HD void fill_outbox(std::size_t stride) const {
     for_mine([&](std::size_t i) { boards.outbox[i * stride] = value_of(team.rank(), round, i); });
   }
-  void spoil_outbox(std::size_t stride) const {
+  ISOTOPE_HD void spoil_outbox(std::size_t stride) const {
     for_mine([&](std::size_t i) { boards.outbox[i * stride] = kPoison; });
   }
-  void check(bool good) const {
+  ISOTOPE_HD void check(bool good) const {
     if (!good) fetch_add(&boards.wrong[0], 1u);
   }
-  void check_inbox(int from, std::size_t stride = 1) const {
+  ISOTOPE_HD void check_inbox(int from, std::size_t stride = 1) const {
     for_mine([&](std::size_t i) { check(boards.inbox[i * stride] == value_of(from, round, i)); });
   }
-  void check_letter(std::size_t from) const {
+  ISOTOPE_HD void check_letter(std::size_t from) const {
     check(boards.letters[unit.index * kMaxPes + from] == value_of(static_cast<int>(from), round, unit.index));
   }
-  Span<std::uint32_t> part(Span<std::uint32_t> of) const { return of.subspan(first(), last() - first()); }
+  ISOTOPE_HD Span<std::uint32_t> part(Span<std::uint32_t> of) const { return of.subspan(first(), last() - first()); }
 };
 
 template <Case C, Group G>
@@ -141,29 +143,16 @@ ISOTOPE_HD void receive(const Work<G>& work) {
   work.check_inbox(work.left(), kStride);
 }
 
+/// Takes everyone's letter, in the order in which the waits give them.
 template <Case C, Group G>
-ISOTOPE_HD void meet_by_flags(const Work<G>& work) {
+ISOTOPE_HD void take_letters(const Work<G>& work) {
   const auto group = work.unit.group;
   const Team& team = work.team;
-  const int me = team.rank();
   const auto members = static_cast<std::size_t>(team.size());
   Signal* flags = &work.boards.flags[work.place(0)];
   int* done = &work.boards.done[work.place(0)];
   std::size_t* indices = &work.boards.indices[work.place(0)];
   const std::uint64_t* rounds = work.boards.rounds.data();
-  if (group.is_leader()) std::fill(done, done + members, 0);
-  for (int step = 0; step < team.size(); ++step) {  // itself too
-    const int to = (me + step) % team.size();
-    // The last thread writes the letter; the signal waits for it.
-    if (group.thread_rank() == group.size() - 1)
-      *team.at(&work.boards.letters[work.place(me)], to) = value_of(me, work.round, work.unit.index);
-    signal(group, team, &work.boards.flags[work.place(me)], 1, SignalOp::add, to);
-  }
-  if constexpr (C == Case::all) {
-    work.check(wait_until_all(group, team, flags, members, Cmp::ge, work.round));
-    for (std::size_t from = 0; from < members; ++from) work.check_letter(from);
-    return;
-  }
   if constexpr (C == Case::vectors)
     work.check(wait_until_all_vector(group, team, flags, members, Cmp::ge, rounds, done));
   for (std::size_t seen = 0; seen < members;) {
@@ -195,6 +184,29 @@ ISOTOPE_HD void meet_by_flags(const Work<G>& work) {
 }
 
 template <Case C, Group G>
+ISOTOPE_HD void meet_by_flags(const Work<G>& work) {
+  const auto group = work.unit.group;
+  const Team& team = work.team;
+  const int me = team.rank();
+  const auto members = static_cast<std::size_t>(team.size());
+  if (group.is_leader())
+    for (std::size_t i = 0; i < members; ++i) work.boards.done[work.place(0) + i] = 0;
+  for (int step = 0; step < team.size(); ++step) {  // itself too
+    const int to = (me + step) % team.size();
+    // The last thread writes the letter; the signal waits for it.
+    if (group.thread_rank() == group.size() - 1)
+      *team.at(&work.boards.letters[work.place(me)], to) = value_of(me, work.round, work.unit.index);
+    signal(group, team, &work.boards.flags[work.place(me)], 1, SignalOp::add, to);
+  }
+  if constexpr (C == Case::all) {
+    work.check(wait_until_all(group, team, &work.boards.flags[work.place(0)], members, Cmp::ge, work.round));
+    for (std::size_t from = 0; from < members; ++from) work.check_letter(from);
+  } else {
+    take_letters<C>(work);
+  }
+}
+
+template <Case C, Group G>
 ISOTOPE_KERNEL void make_calls(Team team, Boards boards, std::size_t elements, std::uint32_t round) {
   const Work<G> work{team, boards, unit_of(G{}), elements, round};
   if constexpr (C == Case::get || C == Case::get_nbi || C == Case::iget) {
@@ -208,41 +220,68 @@ ISOTOPE_KERNEL void make_calls(Team team, Boards boards, std::size_t elements, s
 
 constexpr bool fills_inbox(Case which) { return which < Case::all; }
 
+/// The boards' memory.
+struct Memory {
+  Symmetric<std::uint32_t> inbox, outbox;
+  Symmetric<Signal> flags;
+  Symmetric<std::uint32_t> letters;
+  Symmetric<int> done;
+  Symmetric<std::size_t> indices;
+  Symmetric<std::uint64_t> rounds, wrong;
+
+  explicit Memory(World& world)
+      : inbox(world.alloc<std::uint32_t>(kMaxElements * 3)),
+        outbox(world.alloc<std::uint32_t>(kMaxElements * 3)),
+        flags(world.alloc<Signal>(kMaxUnits * kMaxPes)),
+        letters(world.alloc<std::uint32_t>(kMaxUnits * kMaxPes)),
+        done(world.alloc<int>(kMaxUnits * kMaxPes)),
+        indices(world.alloc<std::size_t>(kMaxUnits * kMaxPes)),
+        rounds(world.alloc<std::uint64_t>(kMaxPes)),
+        wrong(world.alloc_zeroed<std::uint64_t>(1)) {}
+  Boards boards() const {
+    return {inbox.span(), outbox.span(),  flags.span(),  letters.span(),
+            done.span(),  indices.span(), rounds.span(), wrong.span()};
+  }
+};
+
 template <Case C, Group G>
-void run_launch(World& world, const Boards& boards, std::uint32_t threads, std::size_t elements, std::uint32_t round) {
+void run_launch(World& world, const Memory& memory, std::uint32_t threads, std::size_t elements, std::uint32_t round) {
   const int left = (world.rank() + world.size() - 1) % world.size();
   constexpr std::size_t kStride = C == Case::iput || C == Case::iget ? kDstStride : 1;
-  std::fill(boards.inbox.begin(), boards.inbox.end(), kPoison);
-  std::fill(boards.letters.begin(), boards.letters.end(), kPoison);
-  std::fill(boards.rounds.begin(), boards.rounds.end(), round);
+  fill(memory.inbox, kPoison);
+  fill(memory.letters, kPoison);
+  fill(memory.rounds, std::uint64_t{round});
   if (C == Case::get || C == Case::get_nbi || C == Case::iget) {
-    for (std::size_t i = 0; i < elements; ++i)
-      boards.outbox[i * (C == Case::iget ? kSrcStride : 1)] = value_of(world.rank(), round, i);
+    constexpr std::size_t kOutStride = C == Case::iget ? kSrcStride : 1;
+    std::vector<std::uint32_t> out(elements * kOutStride, kPoison);
+    for (std::size_t i = 0; i < elements; ++i) out[i * kOutStride] = value_of(world.rank(), round, i);
+    memory.outbox.write(out);
   }
   world.barrier();
-  world.launch<make_calls<C, G>>({.block = threads}, world.team(), boards, elements, round);
+  world.launch<make_calls<C, G>>({.block = threads}, world.team(), memory.boards(), elements, round);
   world.synchronize();
   world.barrier();
   std::size_t different = 0;
-  for (std::size_t i = 0; i < boards.inbox.size() && fills_inbox(C); ++i) {
+  const std::vector<std::uint32_t> inbox = memory.inbox.read();
+  for (std::size_t i = 0; i < inbox.size() && fills_inbox(C); ++i) {
     const bool filled = i < elements * kStride && i % kStride == 0;
-    different += boards.inbox[i] != (filled ? value_of(left, round, i / kStride) : kPoison);
+    different += inbox[i] != (filled ? value_of(left, round, i / kStride) : kPoison);
   }
   EXPECT_EQ(different, 0u);
-  EXPECT_EQ(boards.wrong[0], 0u);
-  boards.wrong[0] = 0;
+  EXPECT_EQ(memory.wrong.get(0), 0u);
+  memory.wrong.set(0, 0);
 }
 
 template <Case C, Group G>
-void run_scope(World& world, const Boards& boards, const char* scope) {
+void run_scope(World& world, const Memory& memory, const char* scope) {
   for (const std::uint32_t threads : kBlockSizes) {
     for (const std::size_t elements : kCounts) {
       if (!fills_inbox(C) && elements != 1) continue;
-      std::fill(boards.flags.begin(), boards.flags.end(), Signal{0});
+      fill(memory.flags, Signal{0});
       for (std::uint32_t round = 1; round <= 2; ++round) {
         SCOPED_TRACE(::testing::Message()
                      << scope << ", blocks of " << threads << ", " << elements << " elements, round " << round);
-        run_launch<C, G>(world, boards, threads, elements, round);
+        run_launch<C, G>(world, memory, threads, elements, round);
       }
     }
   }
@@ -250,24 +289,10 @@ void run_scope(World& world, const Boards& boards, const char* scope) {
 
 template <Case C>
 void run_case(World& world) {
-  auto inbox = world.alloc<std::uint32_t>(kMaxElements * 3), outbox = world.alloc<std::uint32_t>(kMaxElements * 3);
-  auto flags = world.alloc<Signal>(kMaxUnits * kMaxPes);
-  auto letters = world.alloc<std::uint32_t>(kMaxUnits * kMaxPes);
-  auto wrong = world.alloc_zeroed<std::uint64_t>(1);
-  std::vector<int> done(kMaxUnits * kMaxPes);
-  std::vector<std::size_t> indices(kMaxUnits * kMaxPes);
-  std::vector<std::uint64_t> rounds(kMaxPes);
-  const Boards boards{inbox.span(),
-                      outbox.span(),
-                      flags.span(),
-                      letters.span(),
-                      Span<int>(done.data(), done.size()),
-                      Span<std::size_t>(indices.data(), indices.size()),
-                      Span<std::uint64_t>(rounds.data(), rounds.size()),
-                      wrong.span()};
-  run_scope<C, Thread>(world, boards, "thread");
-  run_scope<C, Warp>(world, boards, "warp");
-  run_scope<C, Block>(world, boards, "block");
+  const Memory memory(world);
+  run_scope<C, Thread>(world, memory, "thread");
+  run_scope<C, Warp>(world, memory, "warp");
+  run_scope<C, Block>(world, memory, "block");
   world.barrier();
 }
 

@@ -1,11 +1,13 @@
 // Barriers, syncs, arrivals and grid_sync, by threads, warps and blocks, in blocks and grids of many sizes.
-#include <algorithm>
 #include <cstdint>
 
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
+
+using testing::fill;
 
 class GroupSync : public testing::JobTest {};
 ISOTOPE_ALL_SHAPES(GroupSync);
@@ -40,7 +42,7 @@ ISOTOPE_HD void meet(G group, const Team& team, int index, std::uint64_t rounds,
                   writer];
   };
   // The last threads write: a leader that runs ahead of them would be seen.
-  const std::size_t writers = std::min<std::size_t>(group.size(), kWriters);
+  const std::size_t writers = group.size() < kWriters ? group.size() : kWriters;
   const std::size_t writer = group.size() - 1 - group.thread_rank();
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     for (int to = 0; to < team.size() && writer < writers; ++to)
@@ -76,12 +78,12 @@ void run_scope(World& world, const char* scope) {
   auto wrong = world.alloc_zeroed<std::uint64_t>(1);
   for (const std::uint32_t threads : {1u, 32u, 48u, 128u, 1024u}) {
     for (const std::uint64_t rounds : {1u, 4u}) {  // an odd number of rounds in all
-      std::fill(board.begin(), board.end(), kPoison);
+      fill(board, kPoison);
       world.barrier();
       world.launch<all_meet<C, G>>({.block = threads}, world.team(), rounds, board.span(), wrong.span());
       world.synchronize();
-      EXPECT_EQ(wrong[0], 0u) << scope << ", " << threads << " threads, " << rounds << " rounds";
-      wrong[0] = 0;
+      EXPECT_EQ(wrong.get(0), 0u) << scope << ", " << threads << " threads, " << rounds << " rounds";
+      wrong.set(0, 0);
       world.barrier();
     }
   }
@@ -122,12 +124,12 @@ TEST_P(GroupSync, BlocksMeetAtDifferentIndices) {
     auto wrong = world.alloc_zeroed<std::uint64_t>(1);
     for (const std::uint32_t blocks : {1u, 4u, 9u}) {
       for (const std::uint32_t threads : {1u, 48u, 100u}) {
-        std::fill(board.begin(), board.end(), kPoison);
+        fill(board, kPoison);
         world.barrier();
         world.launch<blocks_meet>({.grid = blocks, .block = threads}, world.team(), board.span(), wrong.span());
         world.synchronize();
-        EXPECT_EQ(wrong[0], 0u) << blocks << " blocks of " << threads;
-        wrong[0] = 0;
+        EXPECT_EQ(wrong.get(0), 0u) << blocks << " blocks of " << threads;
+        wrong.set(0, 0);
         world.barrier();
       }
     }
@@ -159,11 +161,11 @@ TEST_P(GroupSync, GridsOfDifferentSizesOneAfterAnother) {
     for (int again = 0; again < 2; ++again) {
       for (const std::uint32_t blocks : {1u, 3u, 7u, 2u}) {
         for (const std::uint32_t threads : {1u, 33u, 48u}) {
-          std::fill(marks.begin(), marks.end(), kPoison);
+          fill(marks, kPoison);
           world.launch<grid_meets>({.grid = blocks, .block = threads}, world.team(), marks.span(), wrong.span());
           world.synchronize();
-          EXPECT_EQ(wrong[0], 0u) << blocks << " blocks of " << threads;
-          wrong[0] = 0;
+          EXPECT_EQ(wrong.get(0), 0u) << blocks << " blocks of " << threads;
+          wrong.set(0, 0);
         }
       }
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <random>
 #include <vector>
@@ -40,6 +41,37 @@ TEST_P(HeapTest, ObjectsAreAlignedAndZeroed) {
       world.free(z);
       EXPECT_FALSE(z);
     }
+  });
+}
+
+TEST_P(HeapTest, HostCopiesInAndOut) {
+  run([](World& world) {
+    auto x = world.alloc<int>(10);
+    std::vector<int> mine(10);
+    for (int i = 0; i < 10; ++i) mine[static_cast<std::size_t>(i)] = 100 * world.rank() + i;
+    x.write(mine);
+    EXPECT_EQ(x.read(), mine);
+    EXPECT_EQ(x.read(7), std::vector<int>(mine.begin() + 7, mine.end()));
+    EXPECT_EQ(x.read(2, 3), std::vector<int>(mine.begin() + 2, mine.begin() + 5));
+    EXPECT_TRUE(x.read(10).empty());
+    EXPECT_EQ(x.get(9), mine[9]);
+    x.write({7, 8}, 4);
+    x.set(6, 9);
+    EXPECT_EQ(x.read(4, 3), (std::vector<int>{7, 8, 9}));
+    world.barrier();
+    for (int pe = 0; pe < world.size(); ++pe) EXPECT_EQ(x.read_from(world.team(), pe, 9), std::vector<int>{100 * pe + 9});
+    for (const auto& past : std::vector<std::function<void()>>{[&] { x.read(5, 6); }, [&] { x.get(10); },
+                                                               [&] { x.write(mine, 1); }, [&] { x.set(10, 0); },
+                                                               [&] { x.read_from(world.team(), 0, 11, 1); }}) {
+      try {
+        past();
+        ADD_FAILURE() << "a range past the object was taken";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::out_of_range) << error.what();
+      }
+    }
+    EXPECT_EQ(x.get(0), mine[0]);
+    world.barrier();
   });
 }
 

@@ -1,11 +1,15 @@
 // Litmus tests of barriers, syncs, atomics, fences and whole 16-byte accesses.
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 #include "support/litmus.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
 
+using testing::fill;
 using testing::kLitmusPes;
 using testing::kLitmusRounds;
 using testing::litmus_value;
@@ -27,11 +31,11 @@ template <auto Kernel>
 void run_over_slots(World& world) {
   auto slots = world.alloc<std::uint64_t>(2 * kSlots);
   auto wrong = world.alloc_zeroed<std::uint64_t>(1);
-  for (std::uint64_t& slot : slots) slot = kPoison;
+  fill(slots, kPoison);
   world.barrier();
   world.launch<Kernel>({}, world.team(), slots.span(), wrong.span());
   world.synchronize();
-  EXPECT_EQ(wrong[0], 0u);
+  EXPECT_EQ(wrong.get(0), 0u);
   world.barrier();
 }
 
@@ -140,7 +144,7 @@ TEST_P(LitmusSync, FencesBetweenStoreAndLoadShowOneToTheOther) {
     auto wrong = world.alloc_zeroed<std::uint64_t>(1);
     world.launch<raise_and_look>({}, world.team(), words.span(), seen.span(), wrong.span());
     world.synchronize();
-    EXPECT_EQ(wrong[0], 0u);
+    EXPECT_EQ(wrong.get(0), 0u);
     world.barrier();
   });
 }
@@ -169,11 +173,11 @@ TEST_P(LitmusSync, EachTicketIsDrawnOnce) {
     world.launch<draw_tickets>({}, world.team(), next.span(), drawn.span(), wrong.span());
     world.synchronize();
     world.barrier();
-    EXPECT_EQ(wrong[0], 0u);
+    EXPECT_EQ(wrong.get(0), 0u);
     if (world.rank() == 0) {
-      EXPECT_EQ(next[0], tickets);
+      EXPECT_EQ(next.get(0), tickets);
       std::uint64_t not_once = 0;
-      for (const std::uint32_t times : drawn) not_once += times != 1;
+      for (const std::uint32_t times : drawn.read()) not_once += times != 1;
       EXPECT_EQ(not_once, 0u);
     }
     world.barrier();
@@ -237,10 +241,11 @@ TEST_P(LitmusSync, NoAtomicIsLost) {
     world.launch<change_together>({}, world.team(), shared.span(), balance.span(), wrong.span());
     world.synchronize();
     world.barrier();
-    EXPECT_EQ(wrong[0], 0u);
+    EXPECT_EQ(wrong.get(0), 0u);
+    const std::vector<std::uint64_t> balances = testing::gather(world, balance);
     if (world.rank() == 0) {
       const auto pes = static_cast<std::uint64_t>(world.size()), times = pes * kLitmusRounds;
-      const Shared& s = shared[0];
+      const Shared s = shared.get(0);
       EXPECT_EQ(s.sum64, pes * (kLitmusRounds * (kLitmusRounds + 1) / 2 << 20));
       EXPECT_EQ(s.sum32, 3 * times);
       EXPECT_EQ(s.count64, times);
@@ -251,9 +256,8 @@ TEST_P(LitmusSync, NoAtomicIsLost) {
       EXPECT_EQ(s.bits32, 0u);
       EXPECT_EQ(s.exchanged, times);
       EXPECT_EQ(s.exchanged32, times);
-      std::uint64_t left_over = 0;
-      for (int pe = 0; pe < world.size(); ++pe) left_over += *world.team().at(balance.data(), pe);
-      EXPECT_EQ(s.swapped, left_over) << "a value was swapped out twice, or never";
+      EXPECT_EQ(s.swapped, std::accumulate(balances.begin(), balances.end(), std::uint64_t{0}))
+          << "a value was swapped out twice, or never";
     }
     world.barrier();
   });
@@ -285,7 +289,7 @@ TEST_P(LitmusSync, SixteenBytesAreNeverTorn) {
     auto wrong = world.alloc_zeroed<std::uint64_t>(1);
     world.launch<store_whole>({}, world.team(), word.span(), wrong.span());
     world.synchronize();
-    EXPECT_EQ(wrong[0], 0u);
+    EXPECT_EQ(wrong.get(0), 0u);
     world.barrier();
   });
 }

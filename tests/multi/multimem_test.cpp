@@ -7,6 +7,7 @@
 
 #include "support/job_shape.hpp"
 #include "support/mixer.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
@@ -91,12 +92,27 @@ ISOTOPE_KERNEL void load_reduces(Team team, Vec<T, N>* in, Vec<T, N>* out) {
     out[i] = multimem_load_reduce<Op, A>(team, &in[i]);
 }
 
-template <class T, int N, ReduceOp Op, Accumulate A>
-void check_load_reduce(World& world, const Team& team, Vec<T, N>* in, Data data) {
-  Vec<T, N> out[kCount];
-  std::memset(static_cast<void*>(out), 0xa5, sizeof(out));
-  world.launch<load_reduces<T, N, Op, A>>({.block = kThreads}, team, in, &out[0]);
+/// What is reduced, and what becomes of it.
+template <class T, int N>
+struct Arrays {
+  Symmetric<Vec<T, N>> in, out;
+
+  explicit Arrays(World& world) : in(world.alloc<Vec<T, N>>(kCount)), out(world.alloc<Vec<T, N>>(kCount)) {}
+};
+
+template <ReduceOp Op, Accumulate A, class T, int N>
+std::vector<Vec<T, N>> reduced(World& world, const Team& team, const Arrays<T, N>& arrays, std::uint32_t threads) {
+  world.launch<load_reduces<T, N, Op, A>>({.block = threads}, team, arrays.in.data(), arrays.out.data());
   world.synchronize();
+  return arrays.out.read();
+}
+
+template <class T, int N, ReduceOp Op, Accumulate A>
+void check_load_reduce(World& world, const Team& team, const Arrays<T, N>& arrays, Data data) {
+  Vec<T, N> poison;
+  std::memset(static_cast<void*>(&poison), 0xa5, sizeof(poison));
+  testing::fill(arrays.out, poison);
+  const std::vector<Vec<T, N>> out = reduced<Op, A>(world, team, arrays, kThreads);
   for (std::size_t i = 0; i < kCount * N; ++i) {
     const T found = out[i / N][static_cast<int>(i % N)];
     ASSERT_TRUE(same(found, reference < Op, A == Accumulate::native, T > (team, i, data)))
@@ -107,11 +123,13 @@ void check_load_reduce(World& world, const Team& team, Vec<T, N>* in, Data data)
 
 template <class T, int N, ReduceOp... Ops>
 void check_load_reduces(World& world, const Team& team, Data data) {
-  auto in = world.alloc<Vec<T, N>>(kCount);
+  const Arrays<T, N> arrays(world);
+  std::vector<Vec<T, N>> in(kCount);
   for (std::size_t i = 0; i < kCount * N; ++i) in[i / N][static_cast<int>(i % N)] = element<T>(world.rank(), i, data);
+  arrays.in.write(in);
   world.barrier();
-  (check_load_reduce<T, N, Ops, Accumulate::wide>(world, team, in.data(), data), ...);
-  (check_load_reduce<T, N, Ops, Accumulate::native>(world, team, in.data(), data), ...);
+  (check_load_reduce<T, N, Ops, Accumulate::wide>(world, team, arrays, data), ...);
+  (check_load_reduce<T, N, Ops, Accumulate::native>(world, team, arrays, data), ...);
   world.barrier();
 }
 
@@ -174,7 +192,8 @@ TEST_P(Multimem, LoadReduceGoesInTheTeamsOrder) {
 template <class T>
 void check_wide_sum(World& world) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
-  auto in = world.alloc<Vec<T, kElements>>(kCount);
+  const Arrays<T, kElements> arrays(world);
+  std::vector<Vec<T, kElements>> in(kCount);
   constexpr std::uint32_t kInfinite = std::is_same_v<T, f16> ? 0x7c00 : std::is_same_v<T, bf16> ? 0x7f80 : 0x78;
   const auto bits = [&](int pe, std::size_t i) {
     testing::Mixer random(static_cast<std::uint64_t>(pe) * 7919 + i);
@@ -182,11 +201,9 @@ void check_wide_sum(World& world) {
   };
   for (std::size_t i = 0; i < kCount * kElements; ++i)
     in[i / kElements][static_cast<int>(i % kElements)] = T::from_bits(bits(world.rank(), i));
+  arrays.in.write(in);
   world.barrier();
-  Vec<T, kElements> out[kCount];
-  world.launch<load_reduces<T, kElements, ReduceOp::add, Accumulate::wide>>({.block = kThreads}, world.team(),
-                                                                            in.data(), &out[0]);
-  world.synchronize();
+  const auto out = reduced<ReduceOp::add, Accumulate::wide>(world, world.team(), arrays, kThreads);
   for (std::size_t i = 0; i < kCount * kElements; ++i) {
     double sum = 0;
     for (int pe = 0; pe < world.size(); ++pe) sum += static_cast<double>(static_cast<float>(T::from_bits(bits(pe, i))));
@@ -209,18 +226,16 @@ TEST_P(Multimem, WideSumsAreWithinOneStepOfTheTrueOne) {
 // 448 + 448 - 448: a sum kept wide passes the largest number and comes back, one that is not is cut off there.
 TEST_P(Multimem, WideAndNativeDifferWhereTheyShould) {
   run([](World& world) {
-    auto in = world.alloc<Vec<e4m3, 16>>(kCount);
-    for (auto& vector : in)
-      for (int i = 0; i < 16; ++i) vector[i] = e4m3(world.rank() == 2 ? -448.0f : world.rank() < 2 ? 448.0f : 0.0f);
+    const Arrays<e4m3, 16> arrays(world);
+    Vec<e4m3, 16> vector;
+    for (int i = 0; i < 16; ++i) vector[i] = e4m3(world.rank() == 2 ? -448.0f : world.rank() < 2 ? 448.0f : 0.0f);
+    testing::fill(arrays.in, vector);
     world.barrier();
     if (world.size() >= 3) {
-      Vec<e4m3, 16> out[kCount];
-      world.launch<load_reduces<e4m3, 16, ReduceOp::add, Accumulate::wide>>({}, world.team(), in.data(), &out[0]);
-      world.synchronize();
-      EXPECT_EQ(static_cast<float>(out[0][3]), 448.0f);
-      world.launch<load_reduces<e4m3, 16, ReduceOp::add, Accumulate::native>>({}, world.team(), in.data(), &out[0]);
-      world.synchronize();
-      EXPECT_EQ(static_cast<float>(out[0][3]), 0.0f);
+      const auto wide = reduced<ReduceOp::add, Accumulate::wide>(world, world.team(), arrays, 1);
+      EXPECT_EQ(static_cast<float>(wide[0][3]), 448.0f);
+      const auto native = reduced<ReduceOp::add, Accumulate::native>(world, world.team(), arrays, 1);
+      EXPECT_EQ(static_cast<float>(native[0][3]), 0.0f);
     }
     world.barrier();
   });
@@ -229,14 +244,14 @@ TEST_P(Multimem, WideAndNativeDifferWhereTheyShould) {
 // A number wins against NaN in min and max; NaN alone stays.
 TEST_P(Multimem, NumbersWinAgainstNaN) {
   run([](World& world) {
-    auto in = world.alloc<Vec<float, 4>>(kCount);
+    const Arrays<float, 4> arrays(world);
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    for (int i = 0; i < 4; ++i) in[0][i] = i == world.rank() || i == 3 ? nan : static_cast<float>(10 + world.rank());
+    Vec<float, 4> vector;
+    for (int i = 0; i < 4; ++i) vector[i] = i == world.rank() || i == 3 ? nan : static_cast<float>(10 + world.rank());
+    testing::fill(arrays.in, vector);
     world.barrier();
-    Vec<float, 4> low[kCount], high[kCount];
-    world.launch<load_reduces<float, 4, ReduceOp::min, Accumulate::wide>>({}, world.team(), in.data(), &low[0]);
-    world.launch<load_reduces<float, 4, ReduceOp::max, Accumulate::wide>>({}, world.team(), in.data(), &high[0]);
-    world.synchronize();
+    const auto low = reduced<ReduceOp::min, Accumulate::wide>(world, world.team(), arrays, 1);
+    const auto high = reduced<ReduceOp::max, Accumulate::wide>(world, world.team(), arrays, 1);
     const auto last = static_cast<float>(10 + world.size() - 1);
     if (world.size() > 3) {
       EXPECT_EQ(low[0][0], 11.0f);

@@ -1,9 +1,11 @@
 // Multicast that writes: reductions by all PEs at once lose nothing, stores reach every copy and nothing beside it.
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "support/job_shape.hpp"
 #include "support/mixer.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
@@ -17,7 +19,7 @@ constexpr int kRounds = 60;
 
 /// What PE `pe` (-1: what is there first) brings for element `i`. Floats are small integers: every sum is exact.
 template <class T>
-T element(int pe, int i) {
+ISOTOPE_HD T element(int pe, int i) {
   testing::Mixer random(static_cast<std::uint64_t>(pe + 1) * 100003 + static_cast<std::uint64_t>(i) * 31);
   if constexpr (testing::kFloat<T>)
     return pe < 0 ? T(0.0f) : static_cast<T>(static_cast<float>(static_cast<int>(random() % 3) - 1));
@@ -26,7 +28,7 @@ T element(int pe, int i) {
 }
 
 template <class T>
-T negative(T x) {
+ISOTOPE_HD T negative(T x) {
   if constexpr (is_narrow_float<T>)
     return T(-static_cast<float>(x));
   else if constexpr (testing::kFloat<T>)
@@ -36,7 +38,7 @@ T negative(T x) {
 }
 
 template <class T, int N>
-Vec<T, N> vector_of(int pe, int v) {
+ISOTOPE_HD Vec<T, N> vector_of(int pe, int v) {
   Vec<T, N> vector;
   for (int i = 0; i < N; ++i) vector[i] = element<T>(pe, v * N + i);
   return vector;
@@ -79,26 +81,37 @@ T step(T a, T b) {
     return a ^ b;
 }
 
-bool is_poison(const void* p, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i)
-    if (static_cast<const unsigned char*>(p)[i] != 0xd3) return false;
-  return true;
+template <class V>
+V poison() {
+  V vector;
+  std::memset(static_cast<void*>(&vector), 0xd3, sizeof(V));
+  return vector;
+}
+template <class V>
+bool same_bytes(const V& a, const V& b) {
+  return std::memcmp(&a, &b, sizeof(V)) == 0;
+}
+template <class V>
+bool is_poison(const V& vector) {
+  return same_bytes(vector, poison<V>());
 }
 
 template <class T, int N, ReduceOp Op>
 void check_reduce(World& world) {
   using V = Vec<T, N>;
   auto into = world.alloc<V>(kCount + 2);
-  std::memset(static_cast<void*>(into.data()), 0xd3, into.span().size_bytes());
-  for (int v = 0; v < kCount; ++v) into[static_cast<std::size_t>(v) + 1] = vector_of<T, N>(-1, v);
+  std::vector<V> vectors(into.size(), poison<V>());
+  for (int v = 0; v < kCount; ++v) vectors[static_cast<std::size_t>(v) + 1] = vector_of<T, N>(-1, v);
+  into.write(vectors);
   world.barrier();
-  world.launch<reduces<T, N, Op>>({.block = kThreads}, world.team(), &into[1]);
+  world.launch<reduces<T, N, Op>>({.block = kThreads}, world.team(), into.data() + 1);
   world.synchronize();
   world.barrier();
+  vectors = into.read();
   for (int i = 0; i < kCount * N; ++i) {
     T expected = element<T>(-1, i);
     for (int pe = 0; pe < world.size(); ++pe) expected = step<Op>(expected, element<T>(pe, i));
-    const T found = into[static_cast<std::size_t>(i / N) + 1][i % N];
+    const T found = vectors[static_cast<std::size_t>(i / N) + 1][i % N];
     // Zero has two signs, and which one a sum of ones ends with depends on the order.
     if constexpr (is_narrow_float<T>)
       ASSERT_EQ(static_cast<float>(found), static_cast<float>(expected))
@@ -107,7 +120,7 @@ void check_reduce(World& world) {
       ASSERT_EQ(found, expected) << "element " << i << " of vectors of " << N << " x " << sizeof(T)
                                  << " bytes, operation " << static_cast<int>(Op);
   }
-  EXPECT_TRUE(is_poison(&into[0], sizeof(V)) && is_poison(&into[kCount + 1], sizeof(V))) << "written beside the target";
+  EXPECT_TRUE(is_poison(vectors.front()) && is_poison(vectors.back())) << "written beside the target";
   world.barrier();
 }
 
@@ -163,17 +176,18 @@ void check_store(World& world) {
   const int written = world.size() * kCount;
   auto to = world.alloc<V>(static_cast<std::size_t>(written) + 2);
   for (int round = 0; round < 3; ++round) {
-    std::memset(static_cast<void*>(to.data()), 0xd3, to.span().size_bytes());
+    testing::fill(to, poison<V>());
     world.barrier();
-    world.launch<stores<T, N>>({.block = kThreads}, world.team(), &to[1]);
+    world.launch<stores<T, N>>({.block = kThreads}, world.team(), to.data() + 1);
     world.synchronize();
     world.barrier();
+    const std::vector<V> vectors = to.read();
     for (int v = 0; v < written; ++v) {
       const V expected = vector_of<T, N>(v / kCount, v % kCount);
-      ASSERT_EQ(std::memcmp(&to[static_cast<std::size_t>(v) + 1], &expected, sizeof(V)), 0)
+      ASSERT_TRUE(same_bytes(vectors[static_cast<std::size_t>(v) + 1], expected))
           << "vector " << v % kCount << " of PE " << v / kCount << ", " << N << " x " << sizeof(T) << " bytes";
     }
-    EXPECT_TRUE(is_poison(&to[0], sizeof(V)) && is_poison(to.end() - 1, sizeof(V))) << "written beside the target";
+    EXPECT_TRUE(is_poison(vectors.front()) && is_poison(vectors.back())) << "written beside the target";
     world.barrier();
   }
 }

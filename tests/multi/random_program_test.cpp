@@ -2,6 +2,7 @@
 // against their serial outcome, byte for byte.
 //
 // ISOTOPE_TEST_SEED=<seed> runs that one program in each shape.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "support/job_shape.hpp"
 #include "support/random_program.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
@@ -46,14 +48,14 @@ struct Machine {
   Span<const Step> steps;
   Span<const Section> sections;
 
-  unsigned char* own(const Step& s) const { return (s.place == Place::log ? log : region.data()) + s.local; }
-  const unsigned char* source(const Step& s) const {
+  ISOTOPE_HD unsigned char* own(const Step& s) const { return (s.place == Place::log ? log : region.data()) + s.local; }
+  ISOTOPE_HD const unsigned char* source(const Step& s) const {
     return (s.place == Place::constants ? constants : region.data()) + s.local;
   }
 };
 
 template <class F>
-void with_width(std::uint32_t width, const F& f) {
+ISOTOPE_HD void with_width(std::uint32_t width, const F& f) {
   if (width == 1) f(Word<1>{});
   if (width == 2) f(Word<2>{});
   if (width == 4) f(Word<4>{});
@@ -62,7 +64,7 @@ void with_width(std::uint32_t width, const F& f) {
 }
 
 template <class T>
-T from_words(std::uint64_t low, std::uint64_t high) {
+ISOTOPE_HD T from_words(std::uint64_t low, std::uint64_t high) {
   const std::uint64_t words[2] = {low, high};
   T value;
   std::memcpy(static_cast<void*>(&value), words, sizeof(T));
@@ -70,7 +72,7 @@ T from_words(std::uint64_t low, std::uint64_t high) {
 }
 
 template <class T>
-void atomic_as(const Team& team, const Machine& machine, const Step& s) {
+ISOTOPE_KERNEL void atomic_as(const Team& team, const Machine& machine, const Step& s) {
   T* word = reinterpret_cast<T*>(machine.region.data() + s.remote);
   const T value = from_words<T>(s.value, 0), condition = from_words<T>(s.other, 0);
   T old{};
@@ -94,7 +96,7 @@ void atomic_as(const Team& team, const Machine& machine, const Step& s) {
 }
 
 /// Calls that one thread makes: the group's leader does.
-void perform_alone(const Team& team, const Machine& machine, const Step& s) {
+ISOTOPE_KERNEL void perform_alone(const Team& team, const Machine& machine, const Step& s) {
   if (s.op == Op::p) {
     with_width(s.width, [&](auto type) {
       using T = decltype(type);
@@ -117,7 +119,7 @@ void perform_alone(const Team& team, const Machine& machine, const Step& s) {
 }
 
 template <Group G>
-void perform(G group, const Team& team, const Machine& machine, const Step& s) {
+ISOTOPE_KERNEL void perform(G group, const Team& team, const Machine& machine, const Step& s) {
   const Span<unsigned char> remote(machine.region.data() + s.remote, s.count);
   Signal* flag = s.flag == kNowhere ? nullptr : reinterpret_cast<Signal*>(machine.region.data() + s.flag);
   switch (s.op) {
@@ -164,8 +166,8 @@ void perform(G group, const Team& team, const Machine& machine, const Step& s) {
 
 /// This unit's steps of a section: those of every `units`-th chain.
 template <Group G>
-void perform_share(G group, std::uint32_t unit, std::uint32_t units, const Team& team, const Machine& machine,
-                   const Section& section) {
+ISOTOPE_KERNEL void perform_share(G group, std::uint32_t unit, std::uint32_t units, const Team& team,
+                                  const Machine& machine, const Section& section) {
   std::uint32_t chain = ~0u;
   for (std::uint32_t i = section.first; i < section.last; ++i) {
     const Step& step = machine.steps[i];
@@ -194,9 +196,9 @@ ISOTOPE_KERNEL void interpret(Team team, Machine machine) {
 
 // ---- the comparison -------------------------------------------------------------------------------------------------
 /// Whether the bytes are as they should be. `report`: fails the test if not, and names the step that wrote the first.
-bool same(const testing::Program& program, int me, const char* what, const unsigned char* found,
+bool same(const testing::Program& program, int me, const char* what, const std::vector<unsigned char>& found,
           const std::vector<unsigned char>& expected, const std::vector<std::uint32_t>& writers, bool report) {
-  if (std::memcmp(found, expected.data(), expected.size()) == 0) return true;
+  if (std::memcmp(found.data(), expected.data(), expected.size()) == 0) return true;
   if (!report) return false;
   std::size_t i = 0;
   while (found[i] == expected[i]) ++i;
@@ -207,39 +209,78 @@ bool same(const testing::Program& program, int me, const char* what, const unsig
   return false;
 }
 
+/// What a program runs in, used again for the next. Constants and log are private to a PE, but kernels must reach them.
+struct Stage {
+  Symmetric<unsigned char> region, constants, log;
+  Symmetric<Step> steps;
+  Symmetric<Section> sections;
+
+  explicit Stage(World& world)
+      : region(world.alloc<unsigned char>(testing::kRegionBytes)),
+        constants(world.alloc<unsigned char>(testing::kConstantBytes)) {}
+
+  /// Makes room for the longest of each, on any PE. Collective.
+  void fit(World& world, const testing::Program& program) {
+    std::size_t log_bytes = 0, step_count = 0, section_count = 0;
+    for (const testing::PeProgram& pe : program.pes) {
+      log_bytes = std::max(log_bytes, pe.log.size());
+      step_count = std::max(step_count, pe.steps.size());
+      section_count = std::max(section_count, pe.sections.size());
+    }
+    grow(world, log, log_bytes + 64);  // what is past the end must stay as it was
+    grow(world, steps, step_count);
+    grow(world, sections, section_count);
+  }
+
+ private:
+  template <class T>
+  static void grow(World& world, Symmetric<T>& object, std::size_t count) {
+    if (object.size() >= count) return;
+    if (object) world.free(object);
+    object = world.alloc<T>(count * 2);
+  }
+};
+
 /// Runs it on all PEs; whether this PE has the right outcome. `report`: fails the test when it has not.
-bool run_program(World& world, Symmetric<unsigned char>& region, std::uint64_t seed, bool report) {
+bool run_program(World& world, Stage& stage, std::uint64_t seed, bool report) {
   const testing::Program program = testing::make_program(seed, world.size());
   const auto& mine = program.pes[static_cast<std::size_t>(world.rank())];
-  const std::vector<unsigned char> first = testing::first_region(seed, world.rank());
-  std::memcpy(region.data(), first.data(), first.size());
-  std::vector<unsigned char> log(mine.log.size(), testing::kLogPoison);
+  stage.fit(world, program);
+  stage.region.write(testing::first_region(seed, world.rank()));
+  stage.constants.write(mine.constants);
+  stage.steps.write(mine.steps);
+  stage.sections.write(mine.sections);
+  testing::fill(stage.log, testing::kLogPoison);
   try {
     world.barrier();
     world.launch<interpret>({.grid = program.grid, .block = program.block}, world.team(),
-                            Machine{region.span(), log.data(), mine.constants.data(),
-                                    Span<const Step>(mine.steps.data(), mine.steps.size()),
-                                    Span<const Section>(mine.sections.data(), mine.sections.size())});
+                            Machine{stage.region.span(), stage.log.data(), stage.constants.data(),
+                                    stage.steps.span().subspan(0, mine.steps.size()),
+                                    stage.sections.span().subspan(0, mine.sections.size())});
     world.synchronize();
     world.barrier();
   } catch (const Error& error) {
     ADD_FAILURE() << "seed " << seed << ": " << error.what();
     throw;
   }
+  const std::vector<unsigned char> log = stage.log.read();
+  const bool log_ends = std::all_of(log.begin() + static_cast<std::ptrdiff_t>(mine.log.size()), log.end(),
+                                    [](unsigned char byte) { return byte == testing::kLogPoison; });
+  if (report && !log_ends) ADD_FAILURE() << "seed " << seed << ": written past the log of PE " << world.rank();
   const bool region_same =
-      same(program, world.rank(), "region", region.data(), mine.region, mine.region_writer, report);
-  return same(program, world.rank(), "log", log.data(), mine.log, mine.log_writer, report) && region_same;
+      same(program, world.rank(), "region", stage.region.read(), mine.region, mine.region_writer, report);
+  return same(program, world.rank(), "log", log, mine.log, mine.log_writer, report) && region_same && log_ends;
 }
 
 TEST_P(RandomProgram, EndsAsItsSerialOutcome) {
   run([](World& world) {
-    auto region = world.alloc<unsigned char>(testing::kRegionBytes);
+    Stage stage(world);
     if (const char* seed = std::getenv("ISOTOPE_TEST_SEED")) {
-      run_program(world, region, std::stoull(seed), true);
+      run_program(world, stage, std::stoull(seed), true);
     } else {
       int failures = 0;  // after some, this PE only keeps the others company
       for (std::uint64_t each = 1; each <= kPrograms; ++each)
-        failures += !run_program(world, region, each, failures < 3);
+        failures += !run_program(world, stage, each, failures < 3);
     }
     world.barrier();
   });

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 #include "support/wait_groups.hpp"
 
 namespace isotope {
 namespace {
 
 using testing::each_group;
+using testing::fill;
 using testing::group_here;
 using testing::unit_here;
 
@@ -113,24 +115,31 @@ template <class G>
 void check(World& world, Form form, std::mt19937& random) {
   auto signals = world.alloc_zeroed<Signal>(kWords);
   auto letters = world.alloc_zeroed<Letter>(kWords);
+  auto goals = world.alloc<std::uint64_t>(kWords);
+  auto orders = world.alloc<int>(kWords);
+  auto status = world.alloc<int>(kThreads * kWords), seen = world.alloc<int>(kThreads * kWords);
+  auto wrong = world.alloc<int>(kThreads);
+  auto indices = world.alloc<std::size_t>(kThreads * kWords);
   std::vector<int> order(kWords);
   std::iota(order.begin(), order.end(), 0);
   const bool vector = form >= Form::any_vector;
   for (std::uint64_t round = 1; round <= kRounds; ++round) {
     // Goals grow from round to round: nothing is reset. All PEs have the same.
-    std::vector<std::uint64_t> goals(kWords);
-    for (std::size_t i = 0; i < kWords; ++i) goals[i] = round * 100 + (vector ? i * 7 % 50 : 0);
+    for (std::size_t i = 0; i < kWords; ++i) goals.set(i, round * 100 + (vector ? i * 7 % 50 : 0));
     std::shuffle(order.begin(), order.end(), random);
-    std::vector<int> status(kThreads * kWords, 0), seen(kThreads * kWords, 0), wrong(kThreads, 0);
-    std::vector<std::size_t> indices(kThreads * kWords, 0x5a5a5a5a);
+    orders.write(order);
+    fill(status, 0);
+    fill(seen, 0);
+    fill(wrong, 0);
+    fill(indices, std::size_t{0x5a5a5a5a});
     world.launch<exchange_letters<G>>({.grid = 2, .block = kThreads}, world.team(),
-                                      Job{signals.data(), letters.data(), goals.data(), order.data(), round,
+                                      Job{signals.data(), letters.data(), goals.data(), orders.data(), round,
                                           status.data(), indices.data(), seen.data(), wrong.data()},
                                       form);
     world.synchronize();
-    ASSERT_EQ(std::count(seen.begin(), seen.end(), 1), static_cast<std::ptrdiff_t>(seen.size()))
+    ASSERT_EQ(seen.read(), std::vector<int>(seen.size(), 1))
         << "a word was not given once to each thread; form " << static_cast<int>(form);
-    ASSERT_EQ(std::accumulate(wrong.begin(), wrong.end(), 0), 0) << "form " << static_cast<int>(form);
+    ASSERT_EQ(wrong.read(), std::vector<int>(wrong.size(), 0)) << "form " << static_cast<int>(form);
     world.barrier();
   }
 }

@@ -2,14 +2,17 @@
 // once it has been thrown.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 #include "support/wait_groups.hpp"
 
 namespace isotope {
 namespace {
 
 using testing::each_group;
+using testing::fill;
 using testing::group_here;
 
 class WaitsDeadline : public testing::JobTest {};
@@ -19,21 +22,23 @@ constexpr std::uint64_t kDeadline = 30'000'000, kExpected = 471108, kFound = 230
 constexpr std::size_t kWords = 7, kFirst = 2;  // the words before kFirst do not count
 constexpr std::uint32_t kThreads = 40;
 
-/// Device waits of this PE end soon; the host's own, which have the job's deadline, are left alone: PEs outnumber
-/// cores.
-class ShortDeadline {
- public:
-  explicit ShortDeadline(World& world) : control_(world.team().state().control), before_(control_->wait_deadline_ns) {
-    control_->wait_deadline_ns = kDeadline;
-  }
-  ~ShortDeadline() { control_->wait_deadline_ns = before_; }
-  ShortDeadline(const ShortDeadline&) = delete;
-  ShortDeadline& operator=(const ShortDeadline&) = delete;
+ISOTOPE_KERNEL void set_deadline(Team team, std::uint64_t ns) { team.state().control->wait_deadline_ns = ns; }
 
- private:
-  Control* control_;
-  std::uint64_t before_;
-};
+/// Device waits of this PE end soon in `body`; the host's own, which have the job's deadline, are left alone: PEs
+/// outnumber cores.
+template <class F>
+void with_short_deadline(World& world, F&& body) {
+  // What kernels read is in the memory of the GPU, if there is one; what the error says is in the host's.
+  const auto set = [&](std::uint64_t ns) {
+    world.team().state().control->wait_deadline_ns = ns;
+    world.launch<set_deadline>({}, world.team(), ns);
+    world.synchronize();
+  };
+  const std::uint64_t before = world.team().state().control->wait_deadline_ns;
+  set(kDeadline);
+  body();
+  set(before);
+}
 
 enum class Form { one, all, any, some, all_vector, any_vector, some_vector };
 constexpr const char* kNames[] = {"wait_until",
@@ -106,20 +111,21 @@ TEST_P(WaitsDeadline, NamesTheCallAndTheWord) {
   run([](World& world) {
     auto words = world.alloc_zeroed<Signal>(kWords);
     auto epoch = world.alloc_epoch();
-    for (Signal& word : words) word.value = kFound;
-    int status[kWords] = {1, 1};
-    std::uint64_t values[kWords];
-    std::size_t indices[kWords];
-    std::fill(values, values + kWords, kExpected);
-    int well = 0, rounds = 0;
+    auto status = world.alloc_zeroed<int>(kWords);
+    auto values = world.alloc<std::uint64_t>(kWords);
+    auto indices = world.alloc<std::size_t>(kWords);
+    auto gave_up = world.alloc<int>(kThreads), well = world.alloc_zeroed<int>(1);
+    fill(words, Signal{kFound});
+    fill(values, kExpected);
+    status.write(std::vector<int>(kFirst, 1));
+    int rounds = 0;
     for (int form = 0; form < 7; ++form) {
       each_group([&]<class G>() {
-        int gave_up[kThreads] = {};
-        std::fill(indices, indices + kWords, std::size_t{0x5a5a5a});
-        {
-          const ShortDeadline short_deadline(world);
+        fill(gave_up, 0);
+        fill(indices, std::size_t{0x5a5a5a});
+        with_short_deadline(world, [&] {
           world.launch<wait_in_vain<G>>({.block = kThreads}, world.team(), words.data(), static_cast<Form>(form),
-                                        Given{status, values, indices, gave_up});
+                                        Given{status.data(), values.data(), indices.data(), gave_up.data()});
           const Error error = error_of(world);
           EXPECT_EQ(error.code(), Code::timeout) << error.what();
           EXPECT_EQ(error.pe(), world.rank());
@@ -127,14 +133,14 @@ TEST_P(WaitsDeadline, NamesTheCallAndTheWord) {
           EXPECT_TRUE(has(error, "waits_deadline_test.cpp:")) << error.what();
           EXPECT_TRUE(has(error, "(56 bytes) + 16 >= 471108 and found 230815")) << error.what();
           EXPECT_TRUE(has(error, "ISOTOPE_WAIT_DEADLINE (0.03 s)")) << error.what();
-        }
-        for (const int one : gave_up) ASSERT_EQ(one, 1) << kNames[form] << ": not every thread was told";
-        for (const std::size_t index : indices) ASSERT_EQ(index, 0x5a5a5au);
+        });
+        ASSERT_EQ(gave_up.read(), std::vector<int>(kThreads, 1)) << kNames[form] << ": not every thread was told";
+        ASSERT_EQ(indices.read(), std::vector<std::size_t>(kWords, 0x5a5a5a));
         EXPECT_EQ(world.status().code, Code::ok);
         ++rounds;
-        world.launch<tell_right>({.block = kThreads}, world.team(), epoch.get(), &well);
+        world.launch<tell_right>({.block = kThreads}, world.team(), epoch.get(), well.data());
         world.synchronize();
-        ASSERT_EQ(well, rounds) << "the team does not work after " << kNames[form];
+        ASSERT_EQ(well.get(0), rounds) << "the team does not work after " << kNames[form];
       });
     }
     world.barrier();
@@ -157,13 +163,13 @@ ISOTOPE_KERNEL void late_one_by_one(Team team, Signal* words, int* met) {
 TEST_P(WaitsDeadline, IsThatOfTheCallNotOfEachWord) {
   run([](World& world) {
     auto words = world.alloc_zeroed<Signal>(4);
-    int met = -1;
-    {
-      const ShortDeadline short_deadline(world);
-      world.launch<late_one_by_one>({.grid = 2}, world.team(), words.data(), &met);
+    auto met = world.alloc<int>(1);
+    met.set(0, -1);
+    with_short_deadline(world, [&] {
+      world.launch<late_one_by_one>({.grid = 2}, world.team(), words.data(), met.data());
       EXPECT_EQ(error_of(world).code(), Code::timeout) << "waited 8/3 of the deadline, without a word";
-    }
-    EXPECT_EQ(met, 0);
+    });
+    EXPECT_EQ(met.get(0), 0);
     world.barrier();
   });
 }
@@ -186,29 +192,31 @@ TEST_P(WaitsDeadline, OfABarrierNamesWhoIsMissing) {
   if (GetParam().pes == 1) GTEST_SKIP() << "one PE is never missing";
   run([](World& world) {
     static constexpr const char* kBarriers[] = {"barrier at ", "sync at ", "wait at "};
+    auto gave_up = world.alloc<int>(kThreads);
     for (int form = 0; form < 3; ++form) {
       // A team that was stopped in a barrier is out of step afterwards.
       OwnedTeam team = world.split_strided(world.team(), 0, 1, world.size());
-      int gave_up[kThreads] = {};
+      fill(gave_up, 0);
       if (world.rank() != 0) {
-        const ShortDeadline short_deadline(world);
-        const LaunchConfig config{.block = form == 0 ? kThreads : 1};
-        world.launch<meet<Block>>(config, team.team(), form, gave_up);
-        const Error error = error_of(world);
-        EXPECT_EQ(error.code(), Code::timeout) << error.what();
-        EXPECT_EQ(error.peer(), 0) << error.what();
-        EXPECT_TRUE(has(error, kBarriers[form])) << error.what();
-        EXPECT_TRUE(has(error, "barrier 3 of a team of " + std::to_string(world.size()))) << error.what();
-        EXPECT_TRUE(has(error, "it was to come from PE 0")) << error.what();
-        EXPECT_EQ(gave_up[0], 1);
+        with_short_deadline(world, [&] {
+          const LaunchConfig config{.block = form == 0 ? kThreads : 1};
+          world.launch<meet<Block>>(config, team.team(), form, gave_up.data());
+          const Error error = error_of(world);
+          EXPECT_EQ(error.code(), Code::timeout) << error.what();
+          EXPECT_EQ(error.peer(), 0) << error.what();
+          EXPECT_TRUE(has(error, kBarriers[form])) << error.what();
+          EXPECT_TRUE(has(error, "barrier 3 of a team of " + std::to_string(world.size()))) << error.what();
+          EXPECT_TRUE(has(error, "it was to come from PE 0")) << error.what();
+        });
+        EXPECT_EQ(gave_up.get(0), 1);
       }
       world.barrier();
       team.destroy();
       const OwnedTeam anew = world.split_strided(world.team(), 0, 1, world.size());
-      int none[kThreads] = {};
-      world.launch<meet<Block>>({.block = kThreads}, anew.team(), form, none);
+      fill(gave_up, -1);
+      world.launch<meet<Block>>({.block = kThreads}, anew.team(), form, gave_up.data());
       world.synchronize();
-      for (const int one : none) EXPECT_EQ(one, 0);
+      EXPECT_EQ(gave_up.read(), std::vector<int>(kThreads, 0));
       world.barrier();
     }
   });
@@ -222,20 +230,19 @@ ISOTOPE_KERNEL void meet_in_grid(Team team, std::uint32_t missing, int* well) {
 TEST_P(WaitsDeadline, OfAGridWithABlockThatStaysAway) {
   run([](World& world) {
     const OwnedTeam team = world.split_strided(world.team(), 0, 1, world.size());
-    int well[3] = {-1, -1, -1};
-    {
-      const ShortDeadline short_deadline(world);
-      world.launch<meet_in_grid>({.grid = 3, .block = 2}, team.team(), 1, well);
+    auto well = world.alloc<int>(3);
+    fill(well, -1);
+    with_short_deadline(world, [&] {
+      world.launch<meet_in_grid>({.grid = 3, .block = 2}, team.team(), 1, well.data());
       const Error error = error_of(world);
       EXPECT_EQ(error.code(), Code::timeout) << error.what();
       EXPECT_TRUE(has(error, "grid_sync at ") && has(error, "the grid of a team of ")) << error.what();
-    }
-    EXPECT_EQ(well[0], 0);
-    EXPECT_EQ(well[2], 0);
+    });
+    EXPECT_EQ(well.read(), (std::vector<int>{0, -1, 0}));
     // A team whose grid_sync was never completed is out of step; others are not.
-    world.launch<meet_in_grid>({.grid = 3, .block = 2}, world.team(), 99, well);
+    world.launch<meet_in_grid>({.grid = 3, .block = 2}, world.team(), 99, well.data());
     world.synchronize();
-    EXPECT_TRUE(well[0] == 1 && well[1] == 1 && well[2] == 1);
+    EXPECT_EQ(well.read(), (std::vector<int>{1, 1, 1}));
     world.barrier();
   });
 }

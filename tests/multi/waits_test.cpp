@@ -1,17 +1,17 @@
 // Waits and tests over one word and over several: comparisons, masks, empty sets, and words that come one by one.
 #include <algorithm>
-#include <array>
 #include <random>
-#include <type_traits>
 #include <vector>
 
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 #include "support/wait_groups.hpp"
 
 namespace isotope {
 namespace {
 
 using testing::each_group;
+using testing::fill;
 using testing::group_here;
 using testing::unit_here;
 
@@ -29,11 +29,8 @@ bool holds(T found, Cmp cmp, T expected) {
 }
 
 template <class W>
-WaitValue<W>& value_of(W& word) {
-  if constexpr (std::is_same_v<W, Signal>)
-    return word.value;
-  else
-    return word;
+WaitValue<W> value_of(const W& word) {
+  return *detail::value_of(&word);
 }
 
 /// Lets PEs and rounds differ in when they come.
@@ -46,7 +43,7 @@ ISOTOPE_KERNEL void dawdle(int rank, int round) {
 /// Block 0 waits for this PE's word, block 1 changes that of the right neighbour.
 template <class G, class W>
 ISOTOPE_KERNEL void wait_for_change(Team team, W* word, Cmp cmp, WaitValue<W> value, WaitValue<W> next, int round,
-                                    bool* met) {
+                                    int* met) {
   const Block block = this_block();
   if (block.rank() == 0) {
     met[block.thread_rank()] = wait_until(group_here<G>(), team, word, cmp, value);
@@ -57,20 +54,40 @@ ISOTOPE_KERNEL void wait_for_change(Team team, W* word, Cmp cmp, WaitValue<W> va
   }
 }
 
+/// What is said of a word without waiting.
+template <class T>
+struct Tested {
+  bool met;
+  T found;
+};
+
+template <class W>
+ISOTOPE_KERNEL void test_each(const W* words, std::size_t count, Cmp cmp, WaitValue<W> value,
+                              Tested<WaitValue<W>>* tested) {
+  for (std::size_t i = 0; i < count; ++i) tested[i] = {test(&words[i], cmp, value), signal_fetch(&words[i])};
+}
+
 template <class W>
 void check_comparisons(World& world) {
   using T = WaitValue<W>;
-  auto word = world.alloc<W>(1);
+  constexpr std::size_t kNumbers = 4;
   const T above = static_cast<T>(T{0} - T{1}) > T{0} ? static_cast<T>(-1) : T{7};  // unsigned: with the highest bit
-  const T numbers[] = {static_cast<T>(above - 3), above, static_cast<T>(above / 2), static_cast<T>(T{0} - T{5})};
+  const T numbers[kNumbers] = {static_cast<T>(above - 3), above, static_cast<T>(above / 2),
+                               static_cast<T>(T{0} - T{5})};
+  auto word = world.alloc<W>(1), words = world.alloc<W>(kNumbers);
+  auto tested = world.alloc<Tested<T>>(kNumbers);
+  auto met = world.alloc<int>(kThreads);
+  for (std::size_t i = 0; i < kNumbers; ++i) words.set(i, W{numbers[i]});
   int round = 0;
   for (const Cmp cmp : kCmps) {
     for (const T value : numbers) {
       // Without waiting, against all numbers.
-      for (const T found : numbers) {
-        value_of(word[0]) = found;
-        EXPECT_EQ(test(word.data(), cmp, value), holds(found, cmp, value)) << static_cast<int>(cmp);
-        EXPECT_EQ(signal_fetch(word.data()), found);
+      world.launch<test_each<W>>({}, words.data(), kNumbers, cmp, value, tested.data());
+      world.synchronize();
+      const std::vector<Tested<T>> said = tested.read();
+      for (std::size_t i = 0; i < kNumbers; ++i) {
+        EXPECT_EQ(said[i].met, holds(numbers[i], cmp, value)) << static_cast<int>(cmp);
+        EXPECT_EQ(said[i].found, numbers[i]);
       }
     }
     // Waiting for a change from a number that does not do to one that does.
@@ -80,14 +97,14 @@ void check_comparisons(World& world) {
     if (cmp == Cmp::ne) before = value;
     ASSERT_TRUE(!holds(before, cmp, value) && holds(next, cmp, value)) << static_cast<int>(cmp);
     each_group([&]<class G>() {
-      value_of(word[0]) = before;
-      std::array<bool, kThreads> met{};
+      word.set(0, W{before});
+      fill(met, 0);
       world.barrier();
       world.launch<wait_for_change<G, W>>({.grid = 2, .block = kThreads}, world.team(), word.data(), cmp, value, next,
                                           ++round, met.data());
       world.synchronize();
-      EXPECT_EQ(std::count(met.begin(), met.end(), true), static_cast<std::ptrdiff_t>(kThreads));
-      EXPECT_EQ(value_of(word[0]), next);
+      EXPECT_EQ(met.read(), std::vector<int>(kThreads, 1));
+      EXPECT_EQ(value_of(word.get(0)), next);
       world.barrier();
     });
   }
@@ -104,6 +121,19 @@ TEST_P(Waits, SixComparisons) {
 }
 
 // ---- several words that do not change -------------------------------------------------------------------------------
+/// Some words, what is asked of them, and room for the answers of kThreads threads. In symmetric memory: kernels read
+/// it.
+template <class W>
+struct Question {
+  const W* words;
+  std::size_t count;
+  Cmp cmp;
+  WaitValue<W> value;
+  const WaitValue<W>* values;
+  const int* status;     // null: all count
+  std::size_t* indices;  // room for count + 1, twice for each thread
+};
+
 /// What each call said, for one thread.
 struct Answers {
   bool all, all_vector;
@@ -113,20 +143,50 @@ struct Answers {
 
 /// Only for words of which some that counts is met, or none counts.
 template <class G, class W>
-ISOTOPE_KERNEL void ask(Team team, const W* words, std::size_t count, Cmp cmp, WaitValue<W> value,
-                        const WaitValue<W>* values, const int* status, std::size_t* indices, bool all_are_met,
-                        Answers* answers) {
+ISOTOPE_KERNEL void ask(Team team, Question<W> q, bool all_are_met, Answers* answers) {
   const G group = group_here<G>();
   Answers& mine = answers[this_block().thread_rank()];
-  std::size_t* own = indices + unit_here<G>() * 2 * (count + 1);
-  mine.all = !all_are_met || wait_until_all(group, team, words, count, cmp, value, status);
-  mine.any = wait_until_any(group, team, words, count, cmp, value, status);
-  mine.some = wait_until_some(group, team, words, count, own, cmp, value, status);
-  mine.all_vector = !all_are_met || wait_until_all_vector(group, team, words, count, cmp, values, status);
-  mine.any_vector = wait_until_any_vector(group, team, words, count, cmp, values, status);
-  mine.some_vector = wait_until_some_vector(group, team, words, count, own + count + 1, cmp, values, status);
+  std::size_t* own = q.indices + unit_here<G>() * 2 * (q.count + 1);
+  mine.all = !all_are_met || wait_until_all(group, team, q.words, q.count, q.cmp, q.value, q.status);
+  mine.any = wait_until_any(group, team, q.words, q.count, q.cmp, q.value, q.status);
+  mine.some = wait_until_some(group, team, q.words, q.count, own, q.cmp, q.value, q.status);
+  mine.all_vector = !all_are_met || wait_until_all_vector(group, team, q.words, q.count, q.cmp, q.values, q.status);
+  mine.any_vector = wait_until_any_vector(group, team, q.words, q.count, q.cmp, q.values, q.status);
+  mine.some_vector =
+      wait_until_some_vector(group, team, q.words, q.count, own + q.count + 1, q.cmp, q.values, q.status);
   mine.stopped = team.stopped();
 }
+
+/// The same without waiting, for any words.
+template <class W>
+ISOTOPE_KERNEL void ask_now(Question<W> q, Answers* answers) {
+  Answers& mine = answers[0];
+  mine.all = test_all(q.words, q.count, q.cmp, q.value, q.status);
+  mine.any = test_any(q.words, q.count, q.cmp, q.value, q.status);
+  mine.some = test_some(q.words, q.count, q.indices, q.cmp, q.value, q.status);
+  mine.all_vector = test_all_vector(q.words, q.count, q.cmp, q.values, q.status);
+  mine.any_vector = test_any_vector(q.words, q.count, q.cmp, q.values, q.status);
+  mine.some_vector = test_some_vector(q.words, q.count, q.indices + q.count + 1, q.cmp, q.values, q.status);
+}
+
+constexpr std::size_t kWords = 9;
+
+/// Where questions are asked.
+template <class W>
+struct Desk {
+  Symmetric<W> words;
+  Symmetric<WaitValue<W>> values;
+  Symmetric<int> status;
+  Symmetric<std::size_t> indices;
+  Symmetric<Answers> answers;
+
+  explicit Desk(World& world)
+      : words(world.alloc<W>(kWords)),
+        values(world.alloc<WaitValue<W>>(kWords)),
+        status(world.alloc<int>(kWords)),
+        indices(world.alloc<std::size_t>(kThreads * 2 * (kWords + 1))),
+        answers(world.alloc<Answers>(kThreads)) {}
+};
 
 struct Case {
   std::size_t count;
@@ -135,42 +195,47 @@ struct Case {
 };
 
 template <class W>
-void check_case(World& world, W* words, const Case& c, std::uint64_t seed) {
+void check_case(World& world, const Desk<W>& desk, const Case& c, std::uint64_t seed) {
   using T = WaitValue<W>;
   constexpr std::size_t kUnwritten = 0x5a5a5a5a;
   const T value = static_cast<T>(seed % 4);
-  const std::vector<T> values(std::max<std::size_t>(c.count, 1), value);
-  const int* status = c.status.empty() ? nullptr : c.status.data();
+  fill(desk.values, value);
+  desk.status.write(c.status);
+  const Question<W> question{
+      desk.words.data(),  c.count, c.cmp, value, desk.values.data(), c.status.empty() ? nullptr : desk.status.data(),
+      desk.indices.data()};
+  const std::vector<W> words = desk.words.read();
   std::vector<std::size_t> met, counted;
   for (std::size_t i = 0; i < c.count; ++i) {
-    if (status != nullptr && status[i] != 0) continue;
+    if (!c.status.empty() && c.status[i] != 0) continue;
     counted.push_back(i);
     if (holds(value_of(words[i]), c.cmp, value)) met.push_back(i);
   }
   const bool all = met.size() == counted.size();
+  // Indices that are met, and nothing behind them; by the call with one value, and by that with one for each word.
+  std::vector<std::size_t> one_list = met;
+  one_list.resize(c.count + 1, kUnwritten);
+  std::vector<std::size_t> both_lists = one_list;
+  both_lists.insert(both_lists.end(), one_list.begin(), one_list.end());
   // Without waiting.
-  std::vector<std::size_t> found(c.count + 1, kUnwritten);
-  const auto expect_indices = [&](const std::size_t* indices) {
-    for (std::size_t i = 0; i < met.size(); ++i) EXPECT_EQ(indices[i], met[i]);
-    for (std::size_t i = met.size(); i < c.count + 1; ++i) EXPECT_EQ(indices[i], kUnwritten);
-  };
-  EXPECT_EQ(test_all(words, c.count, c.cmp, value, status), all);
-  EXPECT_EQ(test_all_vector(words, c.count, c.cmp, values.data(), status), all);
-  EXPECT_EQ(test_any(words, c.count, c.cmp, value, status), met.empty() ? kNoIndex : met[0]);
-  EXPECT_EQ(test_any_vector(words, c.count, c.cmp, values.data(), status), met.empty() ? kNoIndex : met[0]);
-  EXPECT_EQ(test_some(words, c.count, found.data(), c.cmp, value, status), met.size());
-  expect_indices(found.data());
-  std::fill(found.begin(), found.end(), kUnwritten);
-  EXPECT_EQ(test_some_vector(words, c.count, found.data(), c.cmp, values.data(), status), met.size());
-  expect_indices(found.data());
+  fill(desk.indices, kUnwritten);
+  world.launch<ask_now<W>>({}, question, desk.answers.data());
+  world.synchronize();
+  const Answers now = desk.answers.get(0);
+  EXPECT_EQ(now.all, all);
+  EXPECT_EQ(now.all_vector, all);
+  EXPECT_EQ(now.any, met.empty() ? kNoIndex : met[0]);
+  EXPECT_EQ(now.any_vector, met.empty() ? kNoIndex : met[0]);
+  EXPECT_EQ(now.some, met.size());
+  EXPECT_EQ(now.some_vector, met.size());
+  EXPECT_EQ(desk.indices.read(0, both_lists.size()), both_lists);
   if (met.empty() && !counted.empty()) return;  // a wait would be in vain
   each_group([&]<class G>() {
-    std::array<Answers, kThreads> answers{};
-    std::vector<std::size_t> indices(kThreads * 2 * (c.count + 1), kUnwritten);
-    world.launch<ask<G, W>>({.block = kThreads}, world.team(), words, c.count, c.cmp, value, values.data(), status,
-                            indices.data(), all, answers.data());
+    fill(desk.answers, Answers{});
+    fill(desk.indices, kUnwritten);
+    world.launch<ask<G, W>>({.block = kThreads}, world.team(), question, all, desk.answers.data());
     world.synchronize();
-    for (const Answers& answer : answers) {
+    for (const Answers& answer : desk.answers.read()) {
       EXPECT_TRUE(answer.all && answer.all_vector && !answer.stopped);
       if (met.empty()) {
         EXPECT_EQ(answer.any, kNoIndex);
@@ -182,27 +247,27 @@ void check_case(World& world, W* words, const Case& c, std::uint64_t seed) {
       EXPECT_EQ(answer.some, met.size());
       EXPECT_EQ(answer.some_vector, met.size());
     }
-    expect_indices(indices.data());
-    expect_indices(indices.data() + c.count + 1);
+    EXPECT_EQ(desk.indices.read(0, both_lists.size()), both_lists);
   });
 }
 
 template <class W>
 void check_cases(World& world) {
-  constexpr std::size_t kWords = 9;
-  auto words = world.alloc<W>(kWords);
+  const Desk<W> desk(world);
   std::mt19937_64 random(static_cast<std::uint64_t>(world.rank()) * 101 + sizeof(W));
   for (int round = 0; round < 30; ++round) {
-    for (W& word : words) value_of(word) = static_cast<WaitValue<W>>(random() % 4);
+    std::vector<W> words(kWords);
+    for (W& word : words) word = W{static_cast<WaitValue<W>>(random() % 4)};
+    desk.words.write(words);
     Case c{random() % (kWords + 1), kCmps[random() % 6], {}};
     const std::uint64_t masks = random() % 4;  // none, some, most, all
     for (std::size_t i = 0; masks != 0 && i < kWords; ++i)
       c.status.push_back(masks == 3 || random() % 3 < masks ? static_cast<int>(1 + random() % 5) : 0);
-    check_case(world, words.data(), c, random());
+    check_case(world, desk, c, random());
   }
   // Nothing to wait for.
-  check_case(world, words.data(), Case{0, Cmp::eq, {}}, 1);
-  check_case(world, words.data(), Case{kWords, Cmp::eq, std::vector<int>(kWords, -1)}, 1);
+  check_case(world, desk, Case{0, Cmp::eq, {}}, 1);
+  check_case(world, desk, Case{kWords, Cmp::eq, std::vector<int>(kWords, -1)}, 1);
   world.barrier();
 }
 

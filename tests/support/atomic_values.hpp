@@ -2,19 +2,20 @@
 #pragma once
 
 #include "isotope/base/float16.hpp"
+#include "isotope/base/macros.hpp"
 
 namespace isotope::testing {
 
 /// A small integer as T; unsigned ones wrap.
 template <class T>
-constexpr T number(int value) {
+ISOTOPE_HD constexpr T number(int value) {
   if constexpr (is_narrow_float<T>)
     return T(static_cast<float>(value));
   else
     return static_cast<T>(value);
 }
 template <class T>
-constexpr T poison() {
+ISOTOPE_HD constexpr T poison() {
   return number<T>(0x5a);
 }
 template <class T>

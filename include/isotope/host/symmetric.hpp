@@ -14,10 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "isotope/base/span.hpp"
+#include "isotope/device/team.hpp"
 
 namespace isotope {
 
@@ -60,7 +62,9 @@ class Allocation {
   /// Whether host code may use the bytes in place.
   bool on_host() const noexcept { return on_host_; }
   /// Throw Error(out_of_range) when the range leaves the object.
-  void read(std::size_t offset, void* into, std::size_t bytes) const;
+  /// `of`: whose copy, as the address that this PE has for its first byte.
+  void read(const void* of, std::size_t offset, void* into, std::size_t bytes) const;
+  void read(std::size_t offset, void* into, std::size_t bytes) const { read(data_, offset, into, bytes); }
   void write(std::size_t offset, const void* from, std::size_t bytes) const;
   [[noreturn]] static void refuse_in_place();
 
@@ -87,18 +91,23 @@ class Symmetric {
   std::size_t size() const noexcept { return size_; }
   Span<T> span() const noexcept { return Span<T>(data(), size_); }
   /// This PE's element, in place. Throws Error(not_supported) where the memory is a GPU's.
-  T& operator[](std::size_t i) const {
-    if (!allocation_.on_host()) detail::Allocation::refuse_in_place();
-    return span()[i];
-  }
-  T* begin() const noexcept { return data(); }
-  T* end() const noexcept { return data() + size_; }
+  T& operator[](std::size_t i) const { return in_place()[i]; }
+  T* begin() const { return in_place().data(); }
+  T* end() const { return in_place().data() + size_; }
 
   /// This PE's elements from `first` on, `count` of them or all that are left, copied to the host. Not ordered with
   /// kernels in progress: synchronize first.
   std::vector<T> read(std::size_t first = 0, std::size_t count = kAll) const {
+    static_assert(!std::is_same_v<T, bool>, "a vector of bool has no bytes to copy into; use char");
     std::vector<T> values(count == kAll ? size_ - std::min(first, size_) : count);
     allocation_.read(first * sizeof(T), values.data(), values.size() * sizeof(T));
+    return values;
+  }
+  /// The same of member `rank`'s elements, over a team that has all its PEs on this host.
+  std::vector<T> read_from(const Team& team, int rank, std::size_t first = 0, std::size_t count = kAll) const {
+    static_assert(!std::is_same_v<T, bool>, "a vector of bool has no bytes to copy into; use char");
+    std::vector<T> values(count == kAll ? size_ - std::min(first, size_) : count);
+    allocation_.read(team.at(data(), rank), first * sizeof(T), values.data(), values.size() * sizeof(T));
     return values;
   }
   /// One element.
@@ -118,6 +127,11 @@ class Symmetric {
   explicit operator bool() const noexcept { return data() != nullptr; }
 
  private:
+  Span<T> in_place() const {
+    if (!allocation_.on_host()) detail::Allocation::refuse_in_place();
+    return span();
+  }
+
   static constexpr std::size_t kAll = ~std::size_t{0};
   friend class World;
   Symmetric(detail::Allocation allocation, std::size_t size) : allocation_(std::move(allocation)), size_(size) {}
