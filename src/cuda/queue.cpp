@@ -24,8 +24,13 @@ class GpuEvent final : public exec::EventState {
   GpuEvent(const GpuEvent&) = delete;
   GpuEvent& operator=(const GpuEvent&) = delete;
 
-  // One that failed with its work is over too; synchronize on the stream says what happened.
-  bool finished() const override { return gpu_->calls().cuEventQuery(event_) != CUDA_ERROR_NOT_READY; }
+  // One that failed with its work is over too; synchronize on the stream says what happened. Inside a callback the driver
+  // answers nothing.
+  bool finished() const override {
+    const Current current(gpu_->context());
+    const CUresult result = gpu_->calls().cuEventQuery(event_);
+    return result != CUDA_ERROR_NOT_READY && result != CUDA_ERROR_NOT_PERMITTED;
+  }
   void synchronize() override {
     const Current current(gpu_->context());
     if (gpu_->calls().cuEventSynchronize(event_) == CUDA_ERROR_NOT_PERMITTED) {
@@ -120,6 +125,11 @@ void GpuQueue::wait(std::shared_ptr<exec::EventState> event) {
 
 bool GpuQueue::idle() const {
   if (closed_.load(std::memory_order_acquire)) return true;
+  const Current current(gpu_->context());
+  // To ask a stream that is being captured would end the capture.
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  gpu_->calls().cuStreamIsCapturing(stream_, &capture);
+  if (capture != CU_STREAM_CAPTURE_STATUS_NONE) return false;
   return gpu_->calls().cuStreamQuery(stream_) != CUDA_ERROR_NOT_READY;
 }
 

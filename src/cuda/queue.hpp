@@ -12,13 +12,14 @@
 
 namespace isotope::cuda {
 
+/// Unlike a queue on the CPU, one that is closed runs what was enqueued to its end: a GPU takes nothing back.
 class GpuQueue final : public exec::StreamQueue {
  public:
   /// A stream of its own, or the caller's `theirs`, which stays the caller's.
   GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr);
   ~GpuQueue() override { GpuQueue::close(); }
 
-  /// The driver's own checks of the shape become Error(invalid_argument).
+  /// Throws Error(kernel_failed) with the driver's reason when it refuses the launch.
   void launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how, void** arguments);
 
   void launch(const exec::GridSpec& spec, std::function<void()> body) override;

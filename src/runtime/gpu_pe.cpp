@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -110,7 +111,8 @@ class CudaPe final : public GpuPe {
       const GpuHello& other = all[pe];
       const bool same_gpu = std::memcmp(other.uuid, mine.uuid, sizeof mine.uuid) == 0;
       const bool same_process = other.pid == mine.pid;
-      sharing += same_gpu && same_process;
+      // Another process has its own share of the multiprocessors only where MPS was told so.
+      sharing += same_gpu && (same_process || (mine.mps != 0 && std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == nullptr));
       if (same_gpu && !same_process && mine.mps == 0 && !allow_time_slicing) {
         throw Error(Code::not_supported,
                     fmt::format("PE {} and PE {} are processes that share GPU {} without MPS, so their kernels never run at "
@@ -252,7 +254,7 @@ std::unique_ptr<GpuPe> GpuPe::join(ProcessJob& job, Exchange& world, int rank, i
   std::unique_ptr<CudaPe> pe;
   GpuHello mine;
   try {
-    os::allow_peers_to_take_descriptors();
+    if (job.has_other_processes()) os::allow_peers_to_take_descriptors();
     pe = std::make_unique<CudaPe>(job, rank, options);
     mine = pe->hello();
   } catch (const Error& error) {

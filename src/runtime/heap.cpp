@@ -130,6 +130,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
       if (options.zeroed && mine.offset < fresh_from_) memory_->fill(data, 0, std::min(end, fresh_from_) - mine.offset);
 #if ISOTOPE_CHECKED
       if (!options.zeroed) memory_->fill(data, 0xA5, end - mine.offset);
+      fresh_from_ = std::max(fresh_from_, end);  // also when the call is taken back
 #endif  // ISOTOPE_CHECKED
       if (prefault_) memory_->prefault(data, end - mine.offset);
     } catch (const Error& error) {
@@ -165,8 +166,18 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
   const Object object{mine.offset, bytes, false, false, nullptr};
   objects_.emplace(mine.ordinal, object);
   index_.add(address_of(object), bytes);
-  memory_->publish_objects(*table_);
+  publish();
   return {mine.ordinal, address_of(object), bytes};
+}
+
+void Heap::publish() {
+  try {
+    memory_->publish_objects(*table_);
+  } catch (const Error& error) {
+    // The PEs have agreed already: one that cannot go along ends the job rather than leave the others waiting.
+    job_->segment().abort(rank_, {error.code(), rank_, rank_, 0, fmt::format("PE {}: {}", rank_, error.what())});
+    throw;
+  }
 }
 
 void Heap::share_growth(const char* call, const Proposal& mine, const std::vector<Proposal>& all, CallSite site) {
@@ -227,8 +238,8 @@ void Heap::drop(std::uint64_t id) {
     space_.release(object->second.offset);
   }
   index_.remove(address_of(object->second));
-  memory_->publish_objects(*table_);
   objects_.erase(object);
+  publish();
 }
 
 Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site) {

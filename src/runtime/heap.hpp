@@ -70,6 +70,8 @@ class Heap {
                                    CallSite site) const;
   [[noreturn]] void throw_failure(const char* call, const std::vector<Proposal>& all, CallSite site) const;
   void drop(std::uint64_t id);
+  /// Shows kernels the table of objects as it is now.
+  void publish();
   /// This PE's address of an object.
   std::byte* address_of(const Object& object) const;
 

@@ -38,6 +38,7 @@ ProcessJob::ProcessJob(Segment segment, const Layout& layout, const std::vector<
       process.ranks.push_back(rank);
     }
   }
+  other_processes_ = !others.empty();
   std::vector<PeerProcess> peers;
   for (auto& [pid, process] : others) peers.push_back(std::move(process));
   if (!peers.empty() || watch_bootstrap) watch_ = std::make_unique<DeathWatch>(segment_, my_rank, std::move(peers));

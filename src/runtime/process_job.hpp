@@ -39,6 +39,7 @@ class ProcessJob {
              bool watch_bootstrap);
 
   int size() const { return size_; }
+  bool has_other_processes() const { return other_processes_; }
   const Segment& segment() const { return segment_; }
   const Layout& layout() const { return layout_; }
   std::byte* slot(int rank) const {
@@ -62,6 +63,7 @@ class ProcessJob {
   os::Reservation reservation_;
   int size_ = 0;
   int lead_rank_ = 0;
+  bool other_processes_ = false;
   std::mutex gpu_mutex_;
   std::weak_ptr<void> gpu_share_;
   std::unique_ptr<DeathWatch> watch_;  // last: it uses the segment

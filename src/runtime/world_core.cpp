@@ -56,6 +56,7 @@ void WorldCore::leave(bool unwinding) noexcept {
   {
     const std::lock_guard lock(mutex_);
     streams.swap(streams_);
+    wrapped_.clear();
   }
   for (const auto& stream : streams) stream->close();
   streams.clear();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -82,7 +83,6 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
  private:
   WorldCore() = default;
   void map_job(const Knobs& knobs);
-  void join_gpu(int device);
   /// Its Team, from its id and members.
   void fill_team(TeamRecord& record, int my_rank);
   std::shared_ptr<exec::StreamQueue> add_stream(std::shared_ptr<exec::StreamQueue> queue);
@@ -114,9 +114,10 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::unique_ptr<Heap> heap_;
 
   std::mutex collective_mutex_;
-  std::mutex mutex_;  // guards the three below
+  std::mutex mutex_;  // guards the four below
   std::vector<std::weak_ptr<TeamRecord>> teams_;
   std::vector<std::shared_ptr<exec::StreamQueue>> streams_;  // [0] is the default one
+  std::map<void*, std::shared_ptr<exec::StreamQueue>> wrapped_;  // of the user's streams
   bool fault_reported_ = false;
 };
 

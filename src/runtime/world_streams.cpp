@@ -28,7 +28,13 @@ std::shared_ptr<exec::StreamQueue> WorldCore::wrap_stream(void* theirs) {
                 rank_);
   }
   default_stream();  // the first of the list stays our own
-  return add_stream(gpu_->create_queue([this] { return failure(true); }, theirs));
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = wrapped_.find(theirs); known != wrapped_.end()) return known->second;
+  }
+  auto queue = add_stream(gpu_->create_queue([this] { return failure(true); }, theirs));
+  const std::lock_guard lock(mutex_);
+  return wrapped_.emplace(theirs, std::move(queue)).first->second;
 }
 
 std::shared_ptr<exec::StreamQueue> WorldCore::add_stream(std::shared_ptr<exec::StreamQueue> queue) {

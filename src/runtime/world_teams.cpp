@@ -21,6 +21,12 @@ struct SplitRound {
 };
 static_assert(sizeof(SplitRound) <= kExchangeBytes);
 
+/// Whether a PE could make its part of the team.
+struct Made {
+  std::int32_t code = 0;
+  char message[200] = {};
+};
+
 std::uint64_t fnv1a(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
@@ -86,6 +92,7 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
                 kNoPe, site);
 
   std::shared_ptr<TeamRecord> record;
+  Made made;
   if (!arguments.members.empty()) {
     record = std::make_shared<TeamRecord>();
     record->id = id;
@@ -94,10 +101,20 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     const auto me = std::find(record->members.begin(), record->members.end(), rank_);
     const auto my_rank = static_cast<int>(me - record->members.begin());
     cells_->take(id, static_cast<int>(record->members.size()));
-    fill_team(*record, my_rank);
+    try {
+      fill_team(*record, my_rank);
+    } catch (const Error& error) {
+      made.code = static_cast<std::int32_t>(error.code());
+      std::snprintf(made.message, sizeof made.message, "%s", error.what());
+    }
   }
   // Nobody uses the cell before every member has cleared it.
-  over.exchange->barrier(call, site);
+  const std::vector<Made> outcome = over.exchange->gather(call, made, site);
+  for (std::size_t i = 0; i < outcome.size(); ++i) {
+    if (outcome[i].code == 0) continue;
+    throw Error(static_cast<Code>(outcome[i].code), fmt::format("{} failed on PE {}: {}", call, over.members[i], outcome[i].message),
+                rank_, over.members[i], site);
+  }
   if (record == nullptr) return nullptr;
   record->cell = cells_->cell(id);
   record->job = job_;

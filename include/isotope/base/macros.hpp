@@ -22,11 +22,14 @@
 #define ISOTOPE_UNROLL _Pragma("GCC unroll 16")
 #endif  // __CUDACC__
 
-// Whether this file is compiled for GPUs too, so that its kernels can be launched on one.
+// Whether this file is compiled for GPUs too, so that its kernels can be launched on one; and a name for an inline namespace
+// around functions that launch: those of the two kinds of files in one program must not be taken for each other.
 #if defined(__CUDACC__)
 #define ISOTOPE_GPU_COMPILER 1
+#define ISOTOPE_COMPILED_FOR for_cpu_and_gpu
 #else
 #define ISOTOPE_GPU_COMPILER 0
+#define ISOTOPE_COMPILED_FOR for_cpu
 #endif  // __CUDACC__
 
 #if !defined(ISOTOPE_CHECKED)

@@ -22,6 +22,7 @@
 #include "isotope/host/world.hpp"
 
 namespace isotope::on_stream {
+inline namespace ISOTOPE_COMPILED_FOR {
 
 namespace detail {
 
@@ -95,4 +96,5 @@ inline void barrier(World& world, const Stream& stream, const Team& team, int in
 /// it is here for engines with queues.
 inline void quiet(World&, const Stream&, const Team&) {}
 
+}  // namespace ISOTOPE_COMPILED_FOR
 }  // namespace isotope::on_stream

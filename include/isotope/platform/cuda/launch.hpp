@@ -22,7 +22,29 @@ __global__ void __launch_bounds__(MaxThreads) gpu_entry(P... parameters) {
   Kernel(parameters...);
 }
 
+/// The CUDA runtime keeps its last error for whoever asks next; ours is told by the return value alone.
+inline int outcome(cudaError_t error) {
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return error;
+}
+
+/// More dynamic shared memory than 48 KiB must be asked for. All that the GPU has: asking for less would take it from
+/// another launch of the same kernel.
+inline cudaError_t allow_shared(const void* entry, std::size_t bytes) {
+  constexpr std::size_t kFree = 48 * 1024;
+  if (bytes <= kFree) return cudaSuccess;
+  int device = 0, most = 0;
+  cudaFuncAttributes attributes{};
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, entry);
+  if (error != cudaSuccess) return error;
+  return cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              most - static_cast<int>(attributes.sharedSizeBytes));
+}
+
 inline int launch_entry(const void* entry, const detail::GpuLaunch& how, void** arguments) {
+  if (const cudaError_t error = allow_shared(entry, how.shared_bytes); error != cudaSuccess) return outcome(error);
   cudaLaunchConfig_t config{};
   config.gridDim = {how.grid.x, how.grid.y, how.grid.z};
   config.blockDim = {how.block.x, how.block.y, how.block.z};
@@ -46,18 +68,13 @@ inline int launch_entry(const void* entry, const detail::GpuLaunch& how, void** 
   }
   config.attrs = attributes;
   config.numAttrs = count;
-  return cudaLaunchKernelExC(&config, entry, arguments);
+  return outcome(cudaLaunchKernelExC(&config, entry, arguments));
 }
 
 inline int blocks_per_multiprocessor(const void* entry, const detail::GpuLaunch& how, int* blocks) {
-  constexpr std::size_t kFree = 48 * 1024;  // more dynamic shared memory than this must be asked for
-  if (how.shared_bytes > kFree) {
-    const cudaError_t error = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                   static_cast<int>(how.shared_bytes));
-    if (error != cudaSuccess) return error;
-  }
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, entry, static_cast<int>(how.block.count()),
-                                                       how.shared_bytes);
+  if (const cudaError_t error = allow_shared(entry, how.shared_bytes); error != cudaSuccess) return outcome(error);
+  return outcome(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, entry, static_cast<int>(how.block.count()),
+                                                               how.shared_bytes));
 }
 
 inline const char* runtime_error_text(int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }
