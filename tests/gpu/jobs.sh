@@ -5,8 +5,9 @@
 set -uo pipefail
 isotope=$1
 shift
-if "$isotope" info --json | grep -q '"why_not": "'; then
-  echo "no GPU here ($("$isotope" info --json | sed -n 's/.*"why_not": "\(.*\)",/\1/p')): built, not run"
+why_not=$("$isotope" info --json | sed -n 's/.*"why_not": "\(.*\)",/\1/p')
+if [ -n "$why_not" ]; then
+  echo "no GPU here ($why_not): built, not run"
   exit 0
 fi
 failed=0
@@ -32,7 +33,7 @@ done
     # shellcheck disable=SC2086
     output=$(timeout 60 "$isotope" run -n 3 $way --platform cuda "$1" "$how" 2>&1)
     status=$?
-    if [ $status -eq 0 ] || [ $status -eq 124 ] || echo "$output" | grep -q FAILED || ! echo "$output" | grep -q "in time"; then
+    if [ $status -eq 0 ] || [ $status -eq 124 ] || [[ $output == *FAILED* ]] || [[ $output != *"in time"* ]]; then
       echo "FAILED with status $status"
       echo "$output" | tail -n 20
       failed=1

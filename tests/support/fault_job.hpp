@@ -144,6 +144,8 @@ class FaultJob {
   }
   /// Whether no PE's Error came later than this after its began_ns.
   bool on_time(nanoseconds at_most) const;
+  /// The upper bound `at_most` as this build and this machine can be held to it.
+  nanoseconds allowed(nanoseconds at_most) const;
   /// All PEs but `victim` threw `code` blaming it, by `at_most` after `since_ns`.
   void expect_others_threw(int victim, Code code, std::uint64_t since_ns, nanoseconds at_most);
 
