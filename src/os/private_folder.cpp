@@ -9,10 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "os/error.hpp"
@@ -24,11 +23,19 @@ namespace {
 
 constexpr std::size_t kMaxBase = 50;  // leaves half of a socket's name to the folder and what a helper puts in it
 
-/// Nothing when it may not be read, or is gone.
+/// Nothing when it may not be read, or is gone. By hand: a process that ends between open and read makes read fail, and
+/// then an ifstream's buffer throws.
 std::optional<std::string> contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string all;
+  char part[4096];
+  for (;;) {
+    const ssize_t got = ::read(file.get(), part, sizeof part);
+    if (got == 0) return all;
+    if (got > 0) all.append(part, static_cast<std::size_t>(got));
+    if (got < 0 && errno != EINTR) return std::nullopt;
+  }
 }
 
 bool has_entry(const std::string& environment, std::string_view entry) {
