@@ -14,6 +14,7 @@
 #include "os/memory.hpp"
 #include "os/process.hpp"
 #include "runtime/gpu_memory.hpp"
+#include "runtime/outcome.hpp"
 
 namespace isotope::runtime {
 
@@ -30,27 +31,12 @@ static_assert(kControlBytes % cuda::kChunkGranule == 0 && kControlBytes <= kTeam
 
 /// What a PE says when the GPUs are set up.
 struct GpuHello {
-  std::int32_t code = 0;
   std::int32_t pid = 0;
   std::int32_t descriptor = -1;
   std::int32_t device = -1;
   std::int32_t mps = 0;
   char uuid[16] = {};
-  char message[300] = {};
-
-  void fail(const Error& error) {
-    code = static_cast<std::int32_t>(error.code());
-    std::snprintf(message, sizeof message, "%s", error.what());
-  }
 };
-
-void throw_if_any_failed(const std::vector<GpuHello>& all, int rank) {
-  for (std::size_t pe = 0; pe < all.size(); ++pe) {
-    if (all[pe].code == 0) continue;
-    throw Error(static_cast<Code>(all[pe].code), fmt::format("init failed on PE {}: {}", pe, all[pe].message), rank,
-                static_cast<int>(pe));
-  }
-}
 
 class CudaHold final : public GpuHold {
  public:
@@ -248,28 +234,28 @@ std::string why_no_gpu() {
 
 std::shared_ptr<GpuHold> GpuHold::take(int device) { return std::make_shared<CudaHold>(device); }
 
-std::unique_ptr<GpuPe> GpuPe::join(ProcessJob& job, Exchange& world, int rank, int size, const Options& options) {
-  static_cast<void>(size);
+std::unique_ptr<GpuPe> GpuPe::join(ProcessJob& job, Exchange& world, int rank, const Options& options) {
   const CallSite site{"init", 0};
   std::unique_ptr<CudaPe> pe;
   GpuHello mine;
+  Outcome made;
   try {
     if (job.has_other_processes()) os::allow_peers_to_take_descriptors();
     pe = std::make_unique<CudaPe>(job, rank, options);
     mine = pe->hello();
   } catch (const Error& error) {
-    mine.fail(error);
+    made.fail(error);
   }
   mine.pid = os::process_id();
+  throw_if_any_failed(world.gather("init", made, site), "init", rank);
   const std::vector<GpuHello> all = world.gather("init", mine, site);
-  throw_if_any_failed(all, rank);
-  GpuHello outcome;
+  Outcome met;
   try {
     pe->meet(all, options.allow_time_slicing);
   } catch (const Error& error) {
-    outcome.fail(error);
+    met.fail(error);
   }
-  throw_if_any_failed(world.gather("init", outcome, site), rank);
+  throw_if_any_failed(world.gather("init", met, site), "init", rank);
   pe->met();
   return pe;
 }

@@ -51,7 +51,7 @@ class GpuPe {
     bool allow_time_slicing = false;
   };
   /// Collective over the World: every PE gets its part or all throw alike.
-  static std::unique_ptr<GpuPe> join(ProcessJob& job, Exchange& world, int rank, int size, const Options& options);
+  static std::unique_ptr<GpuPe> join(ProcessJob& job, Exchange& world, int rank, const Options& options);
 
   virtual ~GpuPe() = default;
   virtual std::unique_ptr<HeapMemory> memory() = 0;

@@ -13,6 +13,7 @@
 #include "os/process.hpp"
 #include "os/thread.hpp"
 #include "runtime/log.hpp"
+#include "runtime/outcome.hpp"
 #include "runtime/world_core.hpp"
 
 namespace isotope::runtime {
@@ -36,17 +37,6 @@ struct Hello {
   char version[16] = ISOTOPE_VERSION;
 };
 
-/// A local success or failure, told to all, so that all throw alike.
-struct Outcome {
-  std::int32_t code = 0;
-  char message[400] = {};
-
-  void fail(const Error& error) {
-    code = static_cast<std::int32_t>(error.code());
-    std::snprintf(message, sizeof message, "%s", error.what());
-  }
-};
-
 struct Whereabouts {
   Outcome outcome;
   std::int32_t segment_fd = -1;
@@ -67,14 +57,6 @@ std::vector<T> gather(bootstrap::Bootstrap& bootstrap, const T& mine) {
   }
   std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
-}
-
-void throw_if_any_failed(const std::vector<Outcome>& outcomes, int rank) {
-  for (std::size_t pe = 0; pe < outcomes.size(); ++pe) {
-    if (outcomes[pe].code == 0) continue;
-    throw Error(static_cast<Code>(outcomes[pe].code), fmt::format("init failed on PE {}: {}", pe, outcomes[pe].message),
-                rank, static_cast<int>(pe));
-  }
 }
 
 void check_hellos(const std::vector<Hello>& hellos, int rank) {
@@ -216,7 +198,7 @@ void WorldCore::map_job(const Knobs& knobs) {
   const std::vector<Whereabouts> where = gather(boot, mine);
   std::vector<Outcome> outcomes;
   for (const Whereabouts& w : where) outcomes.push_back(w.outcome);
-  throw_if_any_failed(outcomes, rank_);
+  throw_if_any_failed(outcomes, "init", rank_);
 
   Outcome mapped;
   try {
@@ -234,7 +216,7 @@ void WorldCore::map_job(const Knobs& knobs) {
   } catch (const Error& error) {
     mapped.fail(error);
   }
-  throw_if_any_failed(gather(boot, mapped), rank_);
+  throw_if_any_failed(gather(boot, mapped), "init", rank_);
 
   control_.abort_word = reinterpret_cast<const std::uint64_t*>(&job_->segment().header().abort_word);
   control_.wait_deadline_ns = wait_deadline_ns_;
@@ -253,7 +235,7 @@ void WorldCore::map_job(const Knobs& knobs) {
   // Watched from here on: what follows waits for the others.
   if (job_->watch() != nullptr) job_->watch()->add(rank_, bootstrap_.get());
   if (device) {
-    gpu_ = GpuPe::join(*job_, *world.exchange, rank_, size_,
+    gpu_ = GpuPe::join(*job_, *world.exchange, rank_,
                        {.gpu = std::move(gpu), .wait_deadline_ns = wait_deadline_ns_,
                         .allow_time_slicing = knobs.allow_time_slicing});
     faults_ = &gpu_->fault();

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/outcome.hpp"
 #include "runtime/world_core.hpp"
 
 namespace isotope::runtime {
@@ -20,12 +21,6 @@ struct SplitRound {
   std::uint64_t free_cells[kTeamCells / 64] = {};
 };
 static_assert(sizeof(SplitRound) <= kExchangeBytes);
-
-/// Whether a PE could make its part of the team.
-struct Made {
-  std::int32_t code = 0;
-  char message[200] = {};
-};
 
 std::uint64_t fnv1a(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
@@ -92,7 +87,7 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
                 kNoPe, site);
 
   std::shared_ptr<TeamRecord> record;
-  Made made;
+  Outcome made;
   if (!arguments.members.empty()) {
     record = std::make_shared<TeamRecord>();
     record->id = id;
@@ -104,17 +99,12 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     try {
       fill_team(*record, my_rank);
     } catch (const Error& error) {
-      made.code = static_cast<std::int32_t>(error.code());
-      std::snprintf(made.message, sizeof made.message, "%s", error.what());
+      made.fail(error);
     }
   }
   // Nobody uses the cell before every member has cleared it.
-  const std::vector<Made> outcome = over.exchange->gather(call, made, site);
-  for (std::size_t i = 0; i < outcome.size(); ++i) {
-    if (outcome[i].code == 0) continue;
-    throw Error(static_cast<Code>(outcome[i].code), fmt::format("{} failed on PE {}: {}", call, over.members[i], outcome[i].message),
-                rank_, over.members[i], site);
-  }
+  throw_if_any_failed(over.exchange->gather(call, made, site), call, rank_, [&](std::size_t i) { return over.members[i]; },
+                      site);
   if (record == nullptr) return nullptr;
   record->cell = cells_->cell(id);
   record->job = job_;
