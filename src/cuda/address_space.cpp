@@ -93,7 +93,7 @@ AddressSpace::~AddressSpace() {
 
 int AddressSpace::slot_of(const void* address) const noexcept {
   const auto distance = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_);
-  if (distance >= slot_bytes_ * static_cast<std::uint64_t>(slots_)) return -1;
+  if (distance >= slot_bytes_ * static_cast<std::uint64_t>(slots_)) return kNoPe;
   return static_cast<int>(distance / slot_bytes_);
 }
 

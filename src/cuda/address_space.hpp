@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/gpu.hpp"
+#include "isotope/device/team.hpp"
 #include "os/fd.hpp"
 
 namespace isotope::cuda {
@@ -49,7 +50,7 @@ class AddressSpace {
   std::byte* slot(int rank) const noexcept {
     return base_ + static_cast<std::uint64_t>(rank) * slot_bytes_;
   }
-  /// The rank whose slot holds `address`, or -1.
+  /// The rank whose slot holds `address`, or kNoPe.
   int slot_of(const void* address) const noexcept;
   /// Another PE of this process uses that GPU too: it gets access to all that is mapped and will be.
   void add_device(int device);

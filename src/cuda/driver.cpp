@@ -55,13 +55,13 @@ Found look() {
                     : fmt::format("the NVIDIA driver does not start (cuInit: error {})", static_cast<int>(result));
     return found;
   }
-  const auto need = [&](const char* name, int since, void** into) {
+  const auto need = [&](const char* name, void** into) {
     CUdriverProcAddressQueryResult status{};
-    if (lookup(name, into, since, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS || *into == nullptr) {
+    if (lookup(name, into, kLeastVersion, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS || *into == nullptr) {
       found.why = fmt::format("the NVIDIA driver (CUDA {}) lacks {}", version_text(version), name);
     }
   };
-#define X(name, since) need(#name, since, reinterpret_cast<void**>(&found.calls.name));
+#define X(name) need(#name, reinterpret_cast<void**>(&found.calls.name));
 #include "cuda/calls.def"
 #undef X
   found.usable = found.why.empty();

@@ -16,7 +16,7 @@ namespace isotope::cuda {
 
 /// One pointer per row of calls.def.
 struct Driver {
-#define X(name, version) decltype(&::name) name = nullptr;
+#define X(name) decltype(&::name) name = nullptr;
 #include "cuda/calls.def"
 #undef X
 };
