@@ -49,6 +49,36 @@ TEST(Stream, WorkRunsInTheOrderOfTheCalls) {
   for (int i = 0; i < 300; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
+// The worker sleeps while another thread is busy, and nobody tells it of work that comes meanwhile.
+TEST(Stream, WorkLeftBehindByWhoeverWaitedIsTakenUp) {
+  const Queue q = make_queue();
+  q->call([] {});
+  q->synchronize();
+  int by_the_waiter = 0;
+  for (int attempt = 0; attempt < 50 && by_the_waiter < 3; ++attempt) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the worker goes to sleep
+    std::atomic<int> started{0}, released{0}, second{0};
+    std::thread::id runner;
+    std::thread waiter([&] {
+      q->call([&] {
+        runner = std::this_thread::get_id();
+        started = 1;
+        wait_for(released, 1);
+      });
+      q->synchronize();
+    });
+    const std::thread::id waiters = waiter.get_id();
+    ASSERT_TRUE(eventually([&] { return started == 1; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // it has looked, found somebody busy, and sleeps again
+    q->call([&] { second = 1; });
+    released = 1;
+    waiter.join();
+    ASSERT_TRUE(eventually([&] { return second == 1; }));
+    by_the_waiter += runner == waiters;  // else the worker was quicker, which is no test of this
+  }
+  EXPECT_EQ(by_the_waiter, 3);
+}
+
 TEST(Stream, WorkStartsWithoutSynchronize) {
   const Queue q = make_queue();
   std::atomic<int> ran{0};
