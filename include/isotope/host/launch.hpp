@@ -60,14 +60,20 @@ auto addresses_of(Tuple& bound) {
   return std::apply([](auto&... each) { return std::array<void*, sizeof...(each) + 1>{&each...}; }, bound);
 }
 
-/// The function to run on each thread of the launch, arguments bound by value.
+/// The arguments as the kernel takes them: a tuple of its parameters.
 template <auto Kernel, class... A>
-std::function<void()> bind_kernel(A&&... arguments) {
+auto bind_arguments(A&&... arguments) {
   using Traits = KernelTraits<decltype(Kernel)>;
   static_assert(Traits::by_value, "kernel parameters are passed by value and must be trivially copyable");
   static_assert(std::is_constructible_v<typename Traits::Arguments, A&&...>,
                 "these arguments do not convert to the kernel's parameters");
-  return [bound = typename Traits::Arguments(std::forward<A>(arguments)...)] { std::apply(Kernel, bound); };
+  return typename Traits::Arguments(std::forward<A>(arguments)...);
+}
+
+/// The function to run on each thread of the launch, arguments bound by value.
+template <auto Kernel, class... A>
+std::function<void()> bind_kernel(A&&... arguments) {
+  return [bound = bind_arguments<Kernel>(std::forward<A>(arguments)...)] { std::apply(Kernel, bound); };
 }
 
 }  // namespace detail

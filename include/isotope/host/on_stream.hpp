@@ -52,13 +52,19 @@ ISOTOPE_KERNEL void signal_kernel(Team team, Signal* signal, std::uint64_t value
 ISOTOPE_KERNEL void wait_kernel(Team team, Signal* signal, Cmp cmp, std::uint64_t value, int from, CallSite site) {
   wait_until(this_thread(), team, signal, cmp, value, Order::acquire, from, site);
 }
-ISOTOPE_KERNEL void barrier_kernel(Team team, int index, CallSite site) { barrier(this_warp(), team, index, site); }
+ISOTOPE_KERNEL void barrier_kernel(Team team, int index, CallSite site) { barrier(this_block(), team, index, site); }
+
+/// Threads of a block. On the CPU they take turns, so more than one would only cost fibers.
+inline Dim3 threads_for(const World& world, std::uint32_t on_gpu) { return world.drives_gpu() ? on_gpu : 1; }
 
 /// One block for what one block copies fast enough, more for more. They wait for nobody.
-inline LaunchConfig shape_for(std::size_t bytes, const Stream& stream) {
+inline LaunchConfig shape_for(const World& world, std::size_t bytes, const Stream& stream) {
   constexpr std::size_t kPerBlock = 64 << 10, kMostBlocks = 32;
   const std::size_t blocks = std::clamp<std::size_t>((bytes + kPerBlock - 1) / kPerBlock, 1, kMostBlocks);
-  return {.grid = static_cast<std::uint32_t>(blocks), .block = 256, .stream = stream, .resident = false};
+  return {.grid = static_cast<std::uint32_t>(blocks),
+          .block = threads_for(world, 256),
+          .stream = stream,
+          .resident = false};
 }
 
 }  // namespace detail
@@ -68,14 +74,14 @@ inline LaunchConfig shape_for(std::size_t bytes, const Stream& stream) {
 template <class T>
 void put(World& world, const Stream& stream, const Team& team, T* dst, const T* src, std::size_t n, int to,
          CallSite site = CallSite::current()) {
-  world.launch<detail::put_kernel>(detail::shape_for(n * sizeof(T), stream), team, reinterpret_cast<char*>(dst),
+  world.launch<detail::put_kernel>(detail::shape_for(world, n * sizeof(T), stream), team, reinterpret_cast<char*>(dst),
                                    reinterpret_cast<const char*>(src), n * sizeof(T), to, site);
 }
 /// n elements of member `from`'s copy of `src` into this PE's `dst`.
 template <class T>
 void get(World& world, const Stream& stream, const Team& team, T* dst, const T* src, std::size_t n, int from,
          CallSite site = CallSite::current()) {
-  world.launch<detail::get_kernel>(detail::shape_for(n * sizeof(T), stream), team, reinterpret_cast<char*>(dst),
+  world.launch<detail::get_kernel>(detail::shape_for(world, n * sizeof(T), stream), team, reinterpret_cast<char*>(dst),
                                    reinterpret_cast<const char*>(src), n * sizeof(T), from, site);
 }
 inline void signal(World& world, const Stream& stream, const Team& team, Signal* signal, std::uint64_t value, SignalOp op,
@@ -90,7 +96,7 @@ inline void wait(World& world, const Stream& stream, const Team& team, Signal* s
 /// Meets the other members' barriers of the same index, on a stream or in a kernel.
 inline void barrier(World& world, const Stream& stream, const Team& team, int index = 0,
                     CallSite site = CallSite::current()) {
-  world.launch<detail::barrier_kernel>({.block = 32, .stream = stream}, team, index, site);
+  world.launch<detail::barrier_kernel>({.block = detail::threads_for(world, 32), .stream = stream}, team, index, site);
 }
 /// Completes what was put on this stream before. Kernels that ended have completed theirs, so there is nothing left to do:
 /// it is here for engines with queues.

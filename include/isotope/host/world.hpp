@@ -148,11 +148,9 @@ class World {
       enqueue(config, detail::bind_kernel<Kernel>(std::forward<A>(arguments)...));
       return;
     }
-    using Traits = detail::KernelTraits<decltype(Kernel)>;
-    static_assert(Traits::by_value, "kernel parameters are passed by value and must be trivially copyable");
-    typename Traits::Arguments bound(std::forward<A>(arguments)...);
+    auto bound = detail::bind_arguments<Kernel>(std::forward<A>(arguments)...);
     auto addresses = detail::addresses_of(bound);
-    enqueue_gpu(config, Traits::template on_gpu<Kernel, MaxThreads, Gpu>(), addresses.data());
+    enqueue_gpu(config, detail::KernelTraits<decltype(Kernel)>::template on_gpu<Kernel, MaxThreads, Gpu>(), addresses.data());
   }
   /// Whether kernels of this PE run on a GPU. Then symmetric memory is the GPU's: host code reaches it by Symmetric::read
   /// and write, not by x[i].
