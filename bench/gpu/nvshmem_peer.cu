@@ -84,7 +84,9 @@ int main(int argc, char** argv) {
   const char* size_text = std::getenv("ISOTOPE_SIZE");
   if (argc != 2 || rank_text == nullptr || size_text == nullptr) return 2;
   const int me = std::atoi(rank_text), pes = std::atoi(size_text);
-  cudaSetDevice(0);
+  int gpus = 1;
+  cudaGetDeviceCount(&gpus);
+  cudaSetDevice(me % gpus);  // as ours are dealt
   if (!join(me, pes, argv[1])) return 1;
   cudaStream_t stream;
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
