@@ -16,10 +16,11 @@ PUBLIC = {
     "isotope/base": [],
     "isotope/platform": ["isotope/base"],
     "isotope/device": ["isotope/base", "isotope/platform"],
-    "isotope/host": ["isotope/base", "isotope/platform", "isotope/device"],
-    "isotope/compat": ["isotope/base", "isotope/platform", "isotope/device", "isotope/host", "isotope"],
+    "isotope/collective": ["isotope/base", "isotope/platform", "isotope/device"],
+    "isotope/host": ["isotope/base", "isotope/platform", "isotope/device", "isotope/collective"],
+    "isotope/compat": ["isotope/base", "isotope/platform", "isotope/device", "isotope/collective", "isotope/host", "isotope"],
     # The umbrella isotope.hpp, and the C edge.
-    "isotope": ["isotope/base", "isotope/platform", "isotope/device", "isotope/host"],
+    "isotope": ["isotope/base", "isotope/platform", "isotope/device", "isotope/collective", "isotope/host"],
 }
 ALL_PUBLIC = list(PUBLIC)
 SOURCES = {
@@ -31,6 +32,8 @@ SOURCES = {
     "cuda": ["isotope/base", "isotope/platform", "isotope/device", "isotope/host", "base", "os", "exec", "leaf"],
     "runtime": ALL_PUBLIC + ["base", "os", "bootstrap", "exec", "cuda", "leaf"],
     "job": ["isotope/base", "isotope/host", "base", "os", "bootstrap", "leaf"],
+    # Above the public host API: what it does with a World, any program could.
+    "collective": ALL_PUBLIC + ["base", "os", "leaf"],
     "cli": ALL_PUBLIC + ["bench"],
 }
 # Headers that live in src/runtime since they belong to it, but that rest on base and os alone: any room above os may use them.

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "isotope/collective/algorithm.hpp"
 #include "runtime/world_core.hpp"
 
 namespace isotope::runtime {
@@ -24,6 +25,15 @@ std::string place(const CallSite& site) {
 
 std::string word(const FaultRecord& fault, std::uint64_t bits) {
   return fault.is_signed != 0 ? fmt::format("{}", static_cast<std::int64_t>(bits)) : fmt::format("{}", bits);
+}
+
+/// What a collective was called with, by name where the value is one of a list.
+std::string named(const std::string& argument, std::int64_t value) {
+  if (argument == "collective") return name_of(static_cast<Collective>(value));
+  if (argument == "algorithm") return name_of(static_cast<Algo>(value));
+  if (argument == "type") return name_of(static_cast<DataType>(value));
+  if (argument == "operation") return name_of(static_cast<ReduceOp>(value));
+  return fmt::format("{}", value);
 }
 
 }  // namespace
@@ -87,6 +97,17 @@ Error WorldCore::argument_error(const FaultRecord& fault) const {
       what = fmt::format("{}, {}, with {} bytes; at most {} were expected", as_address(fault.value),
                          describe(as_address(fault.value)), as_length(fault.high), as_length(fault.low));
       break;
+    case Fault::overlap:
+      what = fmt::format("{} bytes that overlap the other buffer of the call; separate ones were expected",
+                         as_length(fault.value));
+      break;
+    case Fault::mismatch:
+      return Error(Code::mismatch,
+                   fmt::format("{}{}: `{}` is {} on PE {} and {} on PE {}. All members have to make the same call; nothing "
+                               "was moved, and the team is stopped until this error has been reported",
+                               fault.call, place(fault.site), fault.argument, named(fault.argument, fault.value), rank_,
+                               named(fault.argument, fault.low), fault.high),
+                   rank_, static_cast<int>(fault.high), fault.site);
     case Fault::deadline:
     case Fault::aborted:
       break;

@@ -189,6 +189,7 @@ Knobs read_knobs(const Getenv& lookup) {
   knobs.root = read.text(row_root);
   knobs.job_key_file = read.text(row_job_key_file);
   knobs.tune_file = read.text(row_tune_file);
+  knobs.trace_choices = read.flag(row_trace_choices);
   knobs.log = read.choice(row_log);
   knobs.color = read.choice(row_color);
   knobs.rank = read.place(row_rank, 0);

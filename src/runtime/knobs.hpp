@@ -37,7 +37,7 @@ struct Knobs {
   std::string platform, device, bootstrap, listen, root, job_key_file, tune_file, log, color;
   std::uint64_t wait_deadline_ns = 0, bootstrap_deadline_ns = 0, handshake_deadline_ns = 0;
   std::uint64_t heap_max_bytes = 0;  // 0: the machine's memory
-  bool heap_prefault = false, allow_time_slicing = false;
+  bool heap_prefault = false, allow_time_slicing = false, trace_choices = false;
   std::uint64_t stack_bytes = 0;
   std::uint64_t max_fibers = 0;
   // Set by the launcher; absent otherwise.

@@ -25,5 +25,6 @@ void log_error(const std::string& message) { write_line(LogLevel::error, "error:
 void log_warn(const std::string& message) { write_line(LogLevel::warn, "warning: ", message); }
 void log_info(const std::string& message) { write_line(LogLevel::info, "", message); }
 void log_debug(const std::string& message) { write_line(LogLevel::debug, "debug: ", message); }
+void log_trace(const std::string& message) { write_line(LogLevel::error, "", message); }
 
 }  // namespace isotope::runtime

@@ -27,6 +27,10 @@ ISOTOPE_HD constexpr Code code_of(Fault fault) {
       return Code::misaligned;
     case Fault::not_symmetric:
       return Code::not_symmetric;
+    case Fault::mismatch:
+      return Code::mismatch;
+    case Fault::overlap:
+      return Code::invalid_argument;
     case Fault::rank:
     case Fault::index:
     case Fault::past_object:

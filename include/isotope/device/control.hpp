@@ -23,6 +23,8 @@ enum class Fault : std::uint32_t {
   misaligned,     // the address `value` is no multiple of `low`
   not_symmetric,  // the address `value`, `high` bytes long, lies in no symmetric object
   past_object,    // `high` bytes at `value` end after the object that has `low` bytes from there
+  mismatch,       // PE `high` passed `low` where this one passed `value`
+  overlap,        // `value` bytes of the argument overlap another one's where they may not
 };
 
 /// The first fault of a PE is kept; the host turns it into an Error. In memory that the host reads while kernels run: a

@@ -20,13 +20,12 @@
 #include "isotope/base/call_site.hpp"
 #include "isotope/base/float16.hpp"
 #include "isotope/device/check.hpp"
+#include "isotope/device/combine.hpp"
 #include "isotope/device/memory.hpp"
 #include "isotope/device/team.hpp"
 #include "isotope/device/vector.hpp"
 
 namespace isotope {
-
-enum class Accumulate { wide, native };
 
 namespace detail {
 
@@ -34,36 +33,7 @@ template <class T, ReduceOp Op>
 inline constexpr bool kReducible =
     std::is_same_v<T, float> || std::is_same_v<T, double> || is_narrow_float<T>
         ? Op == ReduceOp::add || Op == ReduceOp::min || Op == ReduceOp::max
-        : AtomicWord<T>;
-
-template <ReduceOp Op, class T>
-ISOTOPE_HD T combine_plain(T a, T b) {
-  if constexpr (Op == ReduceOp::add) {
-    if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;  // integers wrap
-      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-    } else {
-      return a + b;
-    }
-  } else if constexpr (Op == ReduceOp::min || Op == ReduceOp::max) {
-    // A number wins against NaN, as in the instructions.
-    if constexpr (std::is_floating_point_v<T>) {
-      if (a != a) return b;
-      if (b != b) return a;
-    }
-    return (Op == ReduceOp::min ? b < a : a < b) ? b : a;
-  } else if constexpr (Op == ReduceOp::bit_and) {
-    return a & b;
-  } else if constexpr (Op == ReduceOp::bit_or) {
-    return a | b;
-  } else {
-    return a ^ b;
-  }
-}
-
-/// What a sum of T is kept in.
-template <class T>
-using Wide = std::conditional_t<is_narrow_float<T>, float, T>;
+        : AtomicWord<T> && Op != ReduceOp::multiply && Op != ReduceOp::average;
 
 template <ReduceOp Op, class T>
 ISOTOPE_HD T combine(T a, T b) {

@@ -41,16 +41,45 @@ namespace detail {
 /// a member 1, 2, 4, ... ranks on.
 inline constexpr int kAllToAll = kBarrierFlags;
 
-ISOTOPE_HD void raise_flag(const Team& team, const Arrival& arrival, int flag, int to) {
+/// Where a barrier's words lie. One of the team's own; collectives have theirs in their workspace.
+struct TeamBarrier {
+  int index;
+  ISOTOPE_HD TeamWords::Barrier* flags(const Team& team) const { return &team.words()->barriers[index]; }
+  ISOTOPE_HD std::uint64_t* rounds(const Team& team) const { return &team.words()->rounds[index]; }
+};
+
+template <class Where>
+ISOTOPE_HD void raise_flag(const Team& team, Where where, const Arrival& arrival, int flag, int to) {
   // A compiler folds the choice away: both are constants at the call.
-  store(&team.at(team.words(), to)->barriers[arrival.index].flags[flag], arrival.round,
+  store(&team.at(where.flags(team), to)->flags[flag], arrival.round,
         arrival.order == Order::relaxed ? Order::relaxed : Order::release);
 }
 
-ISOTOPE_HD bool await_flag(const Team& team, Patience& patience, const Arrival& arrival, int flag, int from,
+template <class Where>
+ISOTOPE_HD bool await_flag(const Team& team, Where where, Patience& patience, const Arrival& arrival, int flag, int from,
                            Call call) {
-  return wait_for_word(patience, &team.words()->barriers[arrival.index].flags[flag], Cmp::ge, arrival.round,
+  return wait_for_word(patience, &where.flags(team)->flags[flag], Cmp::ge, arrival.round,
                        arrival.order == Order::relaxed ? Order::relaxed : Order::acquire, team.world_rank(from), call);
+}
+
+template <Group G, class Where>
+ISOTOPE_HD Arrival come_to(G group, const Team& team, Where where, Arrival arrival) {
+  // Every thread reads the round; the leader writes it back once all of them have, at the end of the wait.
+  arrival.round = *where.rounds(team) + 1;
+  if (team.stopped()) return arrival;
+  const int me = team.rank(), members = team.size();
+  const Share share = share_of(group);
+  if (members <= kAllToAll) {
+    // From the next rank on, so that members do not all begin with the same one.
+    for (std::uint32_t i = share.first; i < static_cast<std::uint32_t>(members) - 1; i += share.step) {
+      int to = me + 1 + static_cast<int>(i);
+      if (to >= members) to -= members;
+      raise_flag(team, where, arrival, me, to);
+    }
+  } else if (group.is_leader()) {
+    raise_flag(team, where, arrival, 0, (me + 1) % members);
+  }
+  return arrival;
 }
 
 template <Group G>
@@ -61,43 +90,34 @@ ISOTOPE_HD Arrival come(G group, const Team& team, int index, Order order, Call 
     arrival.refused = !index_is_good(team, call, "index", index, kTeamBarriers);
     if (arrival.refused) return arrival;
   }
-  // Every thread reads the round; the leader writes it back once all of them have, at the end of the wait.
-  arrival.round = team.words()->rounds[index] + 1;
-  if (team.stopped()) return arrival;
-  const int me = team.rank(), members = team.size();
-  const Share share = share_of(group);
-  if (members <= kAllToAll) {
-    // From the next rank on, so that members do not all begin with the same one.
-    for (std::uint32_t i = share.first; i < static_cast<std::uint32_t>(members) - 1; i += share.step) {
-      int to = me + 1 + static_cast<int>(i);
-      if (to >= members) to -= members;
-      raise_flag(team, arrival, me, to);
-    }
-  } else if (group.is_leader()) {
-    raise_flag(team, arrival, 0, (me + 1) % members);
-  }
-  return arrival;
+  return come_to(group, team, TeamBarrier{index}, arrival);
 }
 
-template <Group G>
-ISOTOPE_HD bool await(G group, const Team& team, const Arrival& arrival, Call call) {
+template <Group G, class Where>
+ISOTOPE_HD bool await_at(G group, const Team& team, Where where, const Arrival& arrival, Call call) {
   bool well = !team.stopped() && !arrival.refused;
   Patience patience(team);
   const int me = team.rank(), members = team.size();
   const Share share = share_of(group);
   if (members <= kAllToAll) {
     for (std::uint32_t i = share.first; well && i < static_cast<std::uint32_t>(members); i += share.step) {
-      if (static_cast<int>(i) != me) well = await_flag(team, patience, arrival, static_cast<int>(i), static_cast<int>(i), call);
+      if (static_cast<int>(i) != me) 
+        well = await_flag(team, where, patience, arrival, static_cast<int>(i), static_cast<int>(i), call);
     }
   } else if (group.is_leader()) {
     for (int step = 0, distance = 1; well && distance < members; ++step, distance *= 2) {
-      if (step != 0) raise_flag(team, arrival, step, (me + distance) % members);
-      well = await_flag(team, patience, arrival, step, (me + members - distance) % members, call);
+      if (step != 0) raise_flag(team, where, arrival, step, (me + distance) % members);
+      well = await_flag(team, where, patience, arrival, step, (me + members - distance) % members, call);
     }
   }
   well = agree(group, well);
-  if (group.is_leader() && !arrival.refused) team.words()->rounds[arrival.index] = arrival.round;
+  if (group.is_leader() && !arrival.refused) *where.rounds(team) = arrival.round;
   return told(team, well);
+}
+
+template <Group G>
+ISOTOPE_HD bool await(G group, const Team& team, const Arrival& arrival, Call call) {
+  return await_at(group, team, TeamBarrier{arrival.index}, arrival, call);
 }
 
 }  // namespace detail

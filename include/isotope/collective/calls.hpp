@@ -1,0 +1,219 @@
+// Collectives inside a kernel: called by a group (thread, warp, block) or by a whole grid, of every member of a team.
+//
+//   ISOTOPE_KERNEL void k(Team team, Workspace ws, Span<float> x) {
+//     auto block = this_block();
+//     if (!all_reduce<ReduceOp::add>(block, team, ws.channel(block.rank()), part, part, n)) return;
+//   }
+//
+//   call                                             what member `me` has afterwards
+//   all_reduce<Op>(g, team, ch, dst, src, n)         dst[i] = src[i] of all members combined
+//   reduce<Op>(..., n, root)                         the same at the root; others' dst is not touched
+//   reduce_scatter<Op>(..., each)                    dst[i] = src[me * each + i] of all members combined
+//   all_gather(..., each)                            dst[k * each + i] = src[i] of member k
+//   all_to_all(..., each)                            dst[k * each + i] = src[me * each + i] of member k
+//   broadcast(..., n, root)                          dst[i] = src[i] of the root, at the root too
+//   inclusive_scan<Op>, exclusive_scan<Op>(..., n)   dst[i] = src[i] of members 0 to me (to me - 1; the identity at 0) combined
+//   collect(..., n, &total)                          the members' src one after another, n may differ
+//   all_to_all_v(...)                                parts of different lengths, told in symmetric memory
+//
+// All threads of the group call, with the same arguments; all members call with the same arguments apart from local
+// addresses, on the same channel. When a call returns true, this member's result is there for the whole group, and its src
+// may be written. False: it gave up or was refused, as every device call (signal.hpp, check.hpp). Calls may follow each other
+// without a barrier. Members' results have the same bits, and the same from run to run (multimem apart: the hardware's order).
+//
+// dst may be src (for all_gather: src = dst + me * each; for reduce_scatter: dst = src + me * each; for all_to_all with ll
+// algorithms only; never for multimem_one_shot); else they do not overlap. algorithms.def says which buffers are symmetric.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "isotope/base/call_site.hpp"
+#include "isotope/collective/algorithm.hpp"
+#include "isotope/collective/reduction.hpp"
+#include "isotope/collective/run.hpp"
+#include "isotope/collective/workspace.hpp"
+#include "isotope/device/sync.hpp"
+
+namespace isotope {
+
+/// All blocks of this PE's grid, on one channel each: block b has channel b. A call by a grid ends with a grid_sync, so all of
+/// the result is there for all blocks. Members' grids are of the same size, and resident.
+class Grid {};
+ISOTOPE_HD Grid this_grid() { return {}; }
+
+namespace detail {
+
+/// What is used when nobody says which: good anywhere, best where nobody has measured.
+ISOTOPE_HD constexpr Algo default_algorithm(Collective collective, DataType type, std::size_t bytes) {
+  const bool small = bytes <= 4096;
+  switch (collective) {
+    case Collective::all_reduce:
+      return !small ? Algo::two_shot : platform::kIsGpu && is_float(type) ? Algo::lamport : Algo::one_shot;
+    case Collective::reduce:
+      return Algo::two_shot;
+    case Collective::reduce_scatter:
+      return Algo::pull;
+    case Collective::all_gather:
+      return small ? Algo::ll16 : Algo::push;
+    case Collective::all_to_all:
+      return small ? Algo::ll16 : Algo::direct;
+    case Collective::broadcast:
+      return Algo::flat;
+    case Collective::inclusive_scan:
+    case Collective::exclusive_scan:
+      break;
+  }
+  return Algo::direct;
+}
+
+/// How many elements of `count` each buffer has.
+struct BufferElements {
+  std::size_t dst, src;
+};
+ISOTOPE_HD constexpr BufferElements elements_of(Collective collective, std::size_t count, int members) {
+  const std::size_t all = count * static_cast<std::size_t>(members);
+  switch (collective) {
+    case Collective::reduce_scatter:
+      return {count, all};
+    case Collective::all_gather:
+      return {all, count};
+    case Collective::all_to_all:
+      return {all, all};
+    default:
+      return {count, count};
+  }
+}
+
+/// Whether dst and src lie as the call allows: apart, or in the one place where they may be the same.
+ISOTOPE_HD bool overlap_is_allowed(const CollectiveCall& call, std::size_t element, int me, int members) {
+  const BufferElements elements = elements_of(call.collective, call.count, members);
+  const auto dst = reinterpret_cast<std::uintptr_t>(call.dst), src = reinterpret_cast<std::uintptr_t>(call.src);
+  if (call.count == 0 || dst + elements.dst * element <= src || src + elements.src * element <= dst) return true;
+  const std::uintptr_t mine = static_cast<std::uintptr_t>(me) * call.count * element;
+  switch (call.collective) {
+    case Collective::all_gather:
+      return src == dst + mine;
+    case Collective::reduce_scatter:
+      return dst == src + mine;
+    case Collective::all_to_all:
+      return dst == src && call.algo != Algo::direct;
+    default:
+      return dst == src && call.algo != Algo::multimem_one_shot;
+  }
+}
+
+template <Group G>
+ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& call, std::size_t element) {
+  if constexpr (kCheckRanks) {
+    if (!index_is_good(on.team, on.call, "channel", on.channel.index(), on.channel.workspace().channels())) return false;
+    if (!index_is_good(on.team, on.call, "team size", on.members(), on.channel.workspace().members() + 1)) return false;
+    if (!rank_is_good(on.team, on.call, "root", call.root)) return false;
+  }
+  if constexpr (kCheckAddresses) {
+    const BufferElements elements = elements_of(call.collective, call.count, on.members());
+    const SymmetricNeeds needs = needs_of(call.collective, call.algo);
+    const auto buffer_is_good = [&](const char* name, const void* p, std::size_t count, bool symmetric) {
+      return symmetric ? symmetric_is_good(on.team, on.call, name, p, count * element, element)
+                       : local_is_good(on.team, on.call, name, p, count * element);
+    };
+    if (!buffer_is_good("dst", call.dst, elements.dst, needs.dst)) return false;
+    if (!buffer_is_good("src", call.src, elements.src, needs.src)) return false;
+    if (!overlap_is_allowed(call, element, on.me(), on.members()))
+      return refuse(on.team, on.call, Fault::overlap, "dst", static_cast<std::int64_t>(elements.dst * element), 0, 0);
+  }
+  return true;
+}
+
+/// This group's `range` of a call. R: a Reduction, or an element size where nothing is combined.
+template <Group G, class R>
+ISOTOPE_HD bool run_collective(const Stage<G>& on, const R& r, CollectiveCall call, const Range& range,
+                               std::uint32_t groups) {
+  if (call.algo == Algo::automatic)
+    call.algo = default_algorithm(call.collective, call.type, call.count * size_of(call.type));
+#if ISOTOPE_CHECKED
+  // A channel that is none has no words to compare with.
+  if (!index_is_good(on.team, on.call, "channel", on.channel.index(), on.channel.workspace().channels())) return false;
+  if (!same_call(on, call, groups)) return false;
+#else
+  (void)groups;
+#endif  // ISOTOPE_CHECKED
+  if constexpr (std::is_integral_v<R>) {
+    return collective_is_good(on, call, r) && run_moving(on, call, range, r);
+  } else {
+    return collective_is_good(on, call, r.element()) && run_reducing(on, r, call, range);
+  }
+}
+
+template <Group G, class R>
+ISOTOPE_HD bool call_collective(G group, const Team& team, const Channel& channel, const R& r, const CollectiveCall& call,
+                                CallSite site) {
+  const Stage<G> on{group, team, channel, {name_of(call.collective), site}};
+  return run_collective(on, r, call, {0, call.count}, 1);
+}
+
+/// By a grid: each block a part, in whole lines.
+template <class R>
+ISOTOPE_HD bool call_collective(Grid, const Team& team, const Workspace& workspace, const R& r, const CollectiveCall& call,
+                                CallSite site) {
+  const Block block = this_block();
+  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
+  const Stage<Block> on{block, team, channel, {name_of(call.collective), site}};
+  const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()),
+                            128 / size_of(call.type));
+  const bool well = run_collective(on, r, call, {part.begin, part.count}, block.grid_size());
+  return grid_sync(team, site) && well;
+}
+
+/// Bytes that a moving collective sees: a type of the same size stands for any other.
+template <class T>
+ISOTOPE_HD constexpr DataType moved_as() {
+  static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+                "collectives move elements of 1, 2, 4 or 8 bytes; move larger ones as several");
+  return sizeof(T) == 1 ? DataType::u8 : sizeof(T) == 2 ? DataType::u16 : sizeof(T) == 4 ? DataType::u32 : DataType::u64;
+}
+
+}  // namespace detail
+
+// `Who` is a group with a Channel, or a Grid with a Workspace, which is a channel for each of its blocks.
+#define ISOTOPE_COMBINE(name)                                                                                          \
+  template <ReduceOp Op, Accumulate A = Accumulate::wide, class Who, class Where, class T>                             \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,      \
+                       std::size_t n, Algo algo = Algo::automatic, CallSite site = CallSite::current()) {              \
+    return detail::call_collective(who, team, where, Reduction<T, Op, A>{},                                            \
+                                   {Collective::name, algo, data_type_of<T>, Op, A, 0, dst, src, n}, site);            \
+  }
+ISOTOPE_COMBINE(all_reduce)
+ISOTOPE_COMBINE(reduce_scatter)
+ISOTOPE_COMBINE(inclusive_scan)
+ISOTOPE_COMBINE(exclusive_scan)
+#undef ISOTOPE_COMBINE
+
+template <ReduceOp Op, Accumulate A = Accumulate::wide, class Who, class Where, class T>
+ISOTOPE_HD bool reduce(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,
+                       std::size_t n, int root, Algo algo = Algo::automatic, CallSite site = CallSite::current()) {
+  return detail::call_collective(who, team, where, Reduction<T, Op, A>{},
+                                 {Collective::reduce, algo, data_type_of<T>, Op, A, root, dst, src, n}, site);
+}
+
+#define ISOTOPE_MOVE(name)                                                                                             \
+  template <class Who, class Where, class T>                                                                           \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,      \
+                       std::size_t each, Algo algo = Algo::automatic, CallSite site = CallSite::current()) {           \
+    return detail::call_collective(                                                                                    \
+        who, team, where, sizeof(T),                                                                                   \
+        {Collective::name, algo, detail::moved_as<T>(), ReduceOp::add, Accumulate::wide, 0, dst, src, each}, site);    \
+  }
+ISOTOPE_MOVE(all_gather)
+ISOTOPE_MOVE(all_to_all)
+#undef ISOTOPE_MOVE
+
+template <class Who, class Where, class T>
+ISOTOPE_HD bool broadcast(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,
+                          std::size_t n, int root, Algo algo = Algo::automatic, CallSite site = CallSite::current()) {
+  return detail::call_collective(
+      who, team, where, sizeof(T),
+      {Collective::broadcast, algo, detail::moved_as<T>(), ReduceOp::add, Accumulate::wide, root, dst, src, n}, site);
+}
+
+}  // namespace isotope

@@ -1,0 +1,71 @@
+// Reductions through the multicast address of a team, where it has one; elsewhere the same by the members' copies.
+#pragma once
+
+#include <cstddef>
+
+#include "isotope/collective/direct.hpp"
+#include "isotope/collective/fold.hpp"
+#include "isotope/collective/reduction.hpp"
+#include "isotope/collective/stage.hpp"
+#include "isotope/device/multimem.hpp"
+
+namespace isotope::detail {
+
+/// Whether multimem instructions can make this reduction's sums, apart from the hardware.
+template <class R>
+inline constexpr bool kByMultimem = false;
+template <class T, ReduceOp Op, Accumulate A>
+inline constexpr bool kByMultimem<Reduction<T, Op, A>> = sizeof(T) <= 8 && kReducible<T, Op>;
+
+/// dst = the sum of all members' src; with `to_all`, in every member's dst. Where the hardware sums, the order is its own:
+/// the last bit may differ from run to run.
+template <Group G, class R>
+ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count, bool to_all) {
+  std::size_t done = 0;
+  if constexpr (kByMultimem<R>) {
+    using V = Vec<typename R::Element, 16 / static_cast<int>(sizeof(typename R::Element))>;
+    if (on.team.multicast(src) != nullptr && aligned16(src) && aligned16(dst)) {
+      const std::size_t words = count * r.element() / 16;
+      for (std::size_t word = on.group.thread_rank(); word < words; word += on.group.size()) {
+        const V sum = multimem_load_reduce<R::op()>(on.team, reinterpret_cast<const V*>(src) + word);
+        if (to_all) {
+          multimem_store(on.team, reinterpret_cast<V*>(dst) + word, sum);
+        } else {
+          platform::store_wide(dst + word * 16, sum);
+        }
+      }
+      done = words * 16 / r.element();
+    }
+  }
+  const std::size_t at = done * r.element();
+  fold(
+      on.group, r, on.members(), [&](int k) { return on.team.at(src + at, k); }, to_all ? on.members() : 1,
+      [&](int k) { return to_all ? on.team.at(dst + at, on.next(k)) : dst + at; }, count - done, on.members());
+}
+
+template <Group G, class R>
+ISOTOPE_HD bool all_reduce_multimem_one_shot(const Stage<G>& on, const R& r, char* dst, const char* src,
+                                             std::size_t count) {
+  if (!meet(on)) return false;
+  fold_multicast(on, r, dst, src, count, false);
+  return meet(on, Order::relaxed);
+}
+
+template <Group G, class R>
+ISOTOPE_HD bool all_reduce_multimem_two_shot(const Stage<G>& on, const R& r, char* dst, const char* src,
+                                             std::size_t count) {
+  if (!meet(on)) return false;
+  const Slice mine = slice_of(count, on.me(), on.members(), part_unit(r));
+  const std::size_t at = mine.begin * r.element();
+  fold_multicast(on, r, dst + at, src + at, mine.count, true);
+  return meet(on);
+}
+
+template <Group G, class R>
+ISOTOPE_HD bool reduce_scatter_multimem(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
+  if (!meet(on)) return false;
+  fold_multicast(on, r, dst, src + blocks.begin(on.me()) * r.element(), blocks.each, false);
+  return meet(on, Order::relaxed);
+}
+
+}  // namespace isotope::detail

@@ -1,0 +1,148 @@
+// Reduction: how the elements of one type are combined by one operation. What the algorithms of the collectives work with.
+//
+//   Reduction<bf16, ReduceOp::add> r;
+//   r.start(acc, a, b, n);  r.more(acc, c, n);  r.finish(out, acc, n, 3);       // out = a + b + c, kept in f32 until the end
+//
+// An algorithm takes a reduction as a parameter and sees bytes: `element` bytes each in memory, `partial` bytes each while they
+// are summed. Partials of 16- and 8-bit floats are f32, of averages of integers 64 bits wide, of all else the type itself.
+// collective/any_reduction.hpp is the same for types that are known at run time only. `count` may be a constant
+// (std::integral_constant): the loops unroll then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "isotope/base/data_type.hpp"
+#include "isotope/base/macros.hpp"
+#include "isotope/device/combine.hpp"
+
+namespace isotope {
+
+/// Whether a type has an operation: floats have no bits.
+constexpr bool reduces(DataType type, ReduceOp op) {
+  return op != ReduceOp::bit_and && op != ReduceOp::bit_or && op != ReduceOp::bit_xor ? true : !is_float(type);
+}
+
+template <class T, ReduceOp Op, Accumulate A = Accumulate::wide>
+struct Reduction {
+  static_assert(reduces(data_type_of<T>, Op), "this operation is not one of this type");
+  using Element = T;
+  using Partial = std::conditional_t<
+      std::is_integral_v<T> && Op == ReduceOp::average,
+      std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+      std::conditional_t<is_narrow_float<T> && A == Accumulate::wide, float, T>>;
+
+  static constexpr std::size_t element() { return sizeof(T); }
+  static constexpr std::size_t partial() { return sizeof(Partial); }
+  static constexpr DataType type() { return data_type_of<T>; }
+  static constexpr ReduceOp op() { return Op; }
+  /// How many elements `Bytes` bytes are, and room for their partials.
+  template <int Bytes>
+  static constexpr auto lanes() {
+    return std::integral_constant<std::size_t, Bytes / sizeof(T)>{};
+  }
+  template <int Bytes>
+  struct Partials {
+    Partial values[Bytes / static_cast<int>(sizeof(T)) + (Bytes < static_cast<int>(sizeof(T)) ? 1 : 0)];
+    ISOTOPE_HD void* data() { return values; }
+  };
+
+  // ---- one element --------------------------------------------------------------------------------------------------
+  ISOTOPE_FLAT static Partial widen_one(T value) { return static_cast<Partial>(value); }
+  ISOTOPE_FLAT static Partial combine_one(Partial a, Partial b) {
+    if constexpr (is_narrow_float<Partial>) {
+      return Partial(detail::combine_plain<Op>(static_cast<float>(a), static_cast<float>(b)));
+    } else {
+      return detail::combine_plain<Op>(a, b);
+    }
+  }
+  ISOTOPE_FLAT static T finish_one(Partial sum, int members) {
+    if constexpr (Op == ReduceOp::average) {
+      if constexpr (is_narrow_float<Partial>) {
+        return T(static_cast<float>(sum) / static_cast<float>(members));
+      } else {
+        return static_cast<T>(sum / static_cast<Partial>(members));
+      }
+    } else {
+      return static_cast<T>(sum);
+    }
+  }
+
+  // ---- `count` elements. Partials overlap no input ------------------------------------------------------------------
+  /// partials = a
+  template <class N>
+  ISOTOPE_FLAT static void widen(void* __restrict partials, const void* __restrict a, N count) {
+    for (std::size_t i = 0; i < count; ++i) set(partials, i, widen_one(get<T>(a, i)));
+  }
+  /// partials = a (op) b
+  template <class N>
+  ISOTOPE_FLAT static void start(void* __restrict partials, const void* a, const void* b, N count) {
+    for (std::size_t i = 0; i < count; ++i)
+      set(partials, i, combine_one(widen_one(get<T>(a, i)), widen_one(get<T>(b, i))));
+  }
+  /// partials = partials (op) a
+  template <class N>
+  ISOTOPE_FLAT static void more(void* __restrict partials, const void* __restrict a, N count) {
+    for (std::size_t i = 0; i < count; ++i)
+      set(partials, i, combine_one(get<Partial>(partials, i), widen_one(get<T>(a, i))));
+  }
+  /// partials = partials (op) others, which are partials too
+  template <class N>
+  ISOTOPE_FLAT static void join(void* __restrict partials, const void* __restrict others, N count) {
+    for (std::size_t i = 0; i < count; ++i)
+      set(partials, i, combine_one(get<Partial>(partials, i), get<Partial>(others, i)));
+  }
+  /// out = partials, as elements; of an average, divided by `members`.
+  template <class N>
+  ISOTOPE_FLAT static void finish(void* __restrict out, const void* __restrict partials, N count, int members) {
+    for (std::size_t i = 0; i < count; ++i) set(out, i, finish_one(get<Partial>(partials, i), members));
+  }
+  /// Whether partials are the elements already.
+  static constexpr bool finish_is_copy() { return std::is_same_v<T, Partial> && Op != ReduceOp::average; }
+  /// out = what leaves every value as it is: 0 for sums, the largest value for min, ...
+  template <class N>
+  ISOTOPE_FLAT static void identity(void* out, N count) {
+    for (std::size_t i = 0; i < count; ++i) set(out, i, identity_one());
+  }
+
+ private:
+  // By bytes: a packet's words are no objects of T.
+  template <class V>
+  ISOTOPE_FLAT static V get(const void* from, std::size_t i) {
+    V value;
+    std::memcpy(&value, static_cast<const char*>(__builtin_assume_aligned(from, alignof(V))) + i * sizeof(V), sizeof(V));
+    return value;
+  }
+  template <class V>
+  ISOTOPE_FLAT static void set(void* to, std::size_t i, V value) {
+    std::memcpy(static_cast<char*>(__builtin_assume_aligned(to, alignof(V))) + i * sizeof(V), &value, sizeof(V));
+  }
+
+  ISOTOPE_FLAT static T identity_one() {
+    if constexpr (Op == ReduceOp::multiply) {
+      return static_cast<T>(1.0f);
+    } else if constexpr (Op == ReduceOp::min || Op == ReduceOp::max) {
+      constexpr bool kMin = Op == ReduceOp::min;
+      if constexpr (std::is_integral_v<T>) {
+        constexpr auto kOnes = static_cast<std::make_unsigned_t<T>>(~std::make_unsigned_t<T>{0});
+        constexpr T kLargest = static_cast<T>(std::is_signed_v<T> ? kOnes >> 1 : kOnes);
+        return kMin ? kLargest : static_cast<T>(~kLargest);
+      } else if constexpr (std::is_same_v<T, double>) {
+        const double infinity = bit_cast<double>(std::uint64_t{0x7ff0} << 48);
+        return kMin ? infinity : -infinity;
+      } else {
+        // A format without infinity takes its largest value.
+        const float infinity = bit_cast<float>(0x7f800000u);
+        return static_cast<T>(kMin ? infinity : -infinity);
+      }
+    } else if constexpr (Op == ReduceOp::bit_and) {
+      return static_cast<T>(~T{0});
+    } else {
+      return static_cast<T>(0.0f);
+    }
+  }
+};
+
+}  // namespace isotope

@@ -1,0 +1,64 @@
+// ChoiceTable: which algorithm a collective uses for how many PEs and bytes. `isotope tune` measures one for this machine.
+//
+//   isotope-tuning 1                       the format's version
+//   # collective  pes  up to bytes  algorithm
+//   all_reduce    2    16384        one_shot
+//   all_reduce    2    *            two_shot
+//
+// The library reads ISOTOPE_TUNE_FILE, or $XDG_CACHE_HOME/isotope/tuning, or ~/.cache/isotope/tuning; where there is none it
+// has a table of its own. ISOTOPE_TRACE_CHOICES=1 prints each choice.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isotope/collective/algorithm.hpp"
+
+namespace isotope {
+
+inline constexpr std::size_t kAnyBytes = ~std::size_t{0};
+
+struct ChoiceRow {
+  Collective collective = Collective::all_reduce;
+  int pes = 2;
+  std::size_t most_bytes = kAnyBytes;  // of one member's input; kAnyBytes: the rest
+  Algo algo = Algo::automatic;
+};
+
+class ChoiceTable {
+ public:
+  explicit ChoiceTable(std::vector<ChoiceRow> rows, std::string name) : rows_(std::move(rows)), name_(std::move(name)) {}
+
+  /// What the library knows by itself.
+  static ChoiceTable built_in();
+  /// Throws Error(invalid_argument) naming `name` and the line.
+  static ChoiceTable parse(std::string_view text, const std::string& name);
+  /// The machine's: `file`, or where it is looked for when that is empty; the built-in one when there is none. Throws as
+  /// parse does, and Error(invalid_argument) when a `file` that was named cannot be read.
+  static ChoiceTable load(const std::string& file);
+  /// Where `isotope tune` writes unless told otherwise; empty when there is no home folder.
+  static std::string default_path();
+
+  /// As parse reads it.
+  std::string text() const;
+  const std::string& name() const { return name_; }
+  const std::vector<ChoiceRow>& rows() const { return rows_; }
+
+  /// The algorithm for that many PEs (or the nearest number of PEs that has rows) and bytes of a member's input. Algo::automatic
+  /// when no row fits.
+  Algo choose(Collective collective, int pes, std::size_t bytes) const;
+
+ private:
+  std::vector<ChoiceRow> rows_;
+  std::string name_;
+};
+
+/// By name, as name_of gives it; throws Error(invalid_argument) listing what there is.
+Collective collective_named(std::string_view name);
+Algo algo_named(std::string_view name);
+/// Those of one collective, in the table's order.
+std::vector<Algo> algorithms_of(Collective collective);
+
+}  // namespace isotope

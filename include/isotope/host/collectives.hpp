@@ -1,0 +1,186 @@
+// Collectives from host code: on a team, in symmetric memory, at once or on a stream.
+//
+//   Collectives coll(world);                                     // over all PEs; collective to make
+//   coll.all_reduce(y.data(), x.data(), n, ReduceOp::add);       // returns when y is there
+//   on_stream::all_reduce(coll, stream, y.data(), x.data(), n);  // enqueues it, and returns
+//   world.launch<k>({}, coll.team(), coll.workspace(), ...);     // kernels call collective/calls.hpp themselves
+//
+// calls.hpp says what each one does, and which buffers may be the same or any memory of the PE. All members make the same
+// calls in the same order on one Collectives, from one stream at a time. A call whose arguments cannot be right (an
+// unsupported combination, a bad root, buffers that overlap or are not symmetric) throws before anything moves; arguments
+// that differ across members are found by the checked build, on every member. On a GPU, in files that nvcc compiles.
+//
+// Which algorithm: How::algo, or what `isotope tune` measured on this machine, or a built-in table (choice.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "isotope/base/call_site.hpp"
+#include "isotope/collective/calls.hpp"
+#include "isotope/collective/variable.hpp"
+#include "isotope/collective/workspace.hpp"
+#include "isotope/host/collective_kernels.hpp"
+#include "isotope/host/world.hpp"
+
+namespace isotope {
+
+/// 0: what suits the platform.
+struct WorkspaceOptions {
+  int channels = 0;            // groups that may be in a collective at once: blocks of the largest launch
+  std::size_t slot_bytes = 0;  // what a member sends to another in one message; rounded up to a multiple of 1920
+};
+
+struct How {
+  Algo algo = Algo::automatic;
+  Accumulate accumulate = Accumulate::wide;
+  std::uint32_t blocks = 0;  // 0: as many as suit the size
+};
+
+class Collectives {
+ public:
+  /// Collective over the World, for the team of all PEs.
+  explicit Collectives(World& world, const WorkspaceOptions& options = {}, CallSite site = CallSite::current());
+  /// Collective over the World, for `team`; PEs that are no members pass an empty Team and may make no calls. Teams without
+  /// a common member may be made in one call, each PE passing its own.
+  Collectives(World& world, const Team& team, const WorkspaceOptions& options = {}, CallSite site = CallSite::current());
+
+  const Team& team() const { return team_; }
+  Workspace workspace() const { return workspace_; }
+  World& world() const { return *world_; }
+
+  // `Gpu` is not for callers: it tells calls of files that were compiled for a GPU from the others'.
+#define ISOTOPE_COMBINE(name)                                                                                            \
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>                                                                    \
+  void name(T* dst, const T* src, std::size_t n, ReduceOp op = ReduceOp::add, const How& how = {},                       \
+            CallSite site = CallSite::current()) {                                                                       \
+    run_typed<T, Gpu>({Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, site);                \
+  }
+  ISOTOPE_COMBINE(all_reduce)
+  ISOTOPE_COMBINE(reduce_scatter)
+  ISOTOPE_COMBINE(inclusive_scan)
+  ISOTOPE_COMBINE(exclusive_scan)
+#undef ISOTOPE_COMBINE
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
+  void reduce(T* dst, const T* src, std::size_t n, ReduceOp op, int root, const How& how = {},
+              CallSite site = CallSite::current()) {
+    run_typed<T, Gpu>({Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how, site);
+  }
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
+  void all_gather(T* dst, const T* src, std::size_t each, const How& how = {}, CallSite site = CallSite::current()) {
+    run_typed<T, Gpu>(moving<T>(Collective::all_gather, how, dst, src, each), how, site);
+  }
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
+  void all_to_all(T* dst, const T* src, std::size_t each, const How& how = {}, CallSite site = CallSite::current()) {
+    run_typed<T, Gpu>(moving<T>(Collective::all_to_all, how, dst, src, each), how, site);
+  }
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
+  void broadcast(T* dst, const T* src, std::size_t n, int root, const How& how = {}, CallSite site = CallSite::current()) {
+    run_typed<T, Gpu>(moving<T>(Collective::broadcast, how, dst, src, n, root), how, site);
+  }
+  /// Returns how many elements came, of all members together.
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
+  std::size_t collect(T* dst, const T* src, std::size_t n, CallSite site = CallSite::current()) {
+    require_member("collect", site);
+    world_->launch<detail::collect_kernel<T>>(detail::one_group(*world_, {}), team_, workspace_, dst, src, n, total_.data(), site);
+    world_->stream().synchronize();
+    return static_cast<std::size_t>(total_.get(0));
+  }
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
+  void all_to_all_v(T* dst, const std::uint64_t* dst_offsets, const T* src, const std::uint64_t* counts,
+                    const std::uint64_t* src_offsets, std::uint64_t* received = nullptr,
+                    CallSite site = CallSite::current()) {
+    require_member("all_to_all_v", site);
+    world_->launch<detail::all_to_all_v_kernel<T>>(detail::one_group(*world_, {}), team_, workspace_, dst, dst_offsets, src,
+                                                   counts, src_offsets, received, site);
+    world_->stream().synchronize();
+  }
+
+  /// Any of them, its type a value: enqueued on `stream`. Where kernels run on the CPU.
+  void enqueue(const Stream& stream, const CollectiveCall& call, CallSite site = CallSite::current());
+  /// The same, and waits.
+  void run(const CollectiveCall& call, CallSite site = CallSite::current());
+
+  /// Enqueues a call whose element type is T.
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
+  void enqueue_typed(const Stream& stream, CollectiveCall call, const How& how, CallSite site) {
+    if (!world_->drives_gpu()) return enqueue(stream, call, site);
+    if constexpr (Gpu) {
+      check(call, site);
+      detail::launch_on_gpu<T>(*world_, shape(call, how, stream), team_, workspace_, call, site);
+    } else {
+      refuse_gpu(call, site);
+    }
+  }
+  /// A call of a moving collective, for elements of T.
+  template <class T>
+  static CollectiveCall moving(Collective collective, const How& how, T* dst, const T* src, std::size_t n, int root = 0) {
+    return {collective, how.algo, detail::moved_as<T>(), ReduceOp::add, Accumulate::wide, root, dst, src, n};
+  }
+
+ private:
+  struct Choices;
+
+  template <class T, bool Gpu>
+  void run_typed(const CollectiveCall& call, const How& how, CallSite site) {
+    enqueue_typed<T, Gpu>({}, call, how, site);
+    world_->stream().synchronize();
+  }
+  void require_member(const char* call, CallSite site) const;
+  [[noreturn]] void refuse_gpu(const CollectiveCall& call, CallSite site) const;
+  /// Throws what is wrong with it, and chooses the algorithm.
+  void check(CollectiveCall& call, CallSite site) const;
+  void choose(CollectiveCall& call) const;
+  void agree_on_choices(CallSite site) const;
+  LaunchConfig shape(const CollectiveCall& call, const How& how, const Stream& stream) const;
+
+  World* world_;
+  Team team_;
+  Symmetric<char> memory_;
+  Symmetric<std::uint64_t> total_;
+  Workspace workspace_;
+  std::shared_ptr<const Choices> choices_;
+};
+
+namespace on_stream {
+inline namespace ISOTOPE_COMPILED_FOR {
+
+#define ISOTOPE_COMBINE(name)                                                                                            \
+  template <class T>                                                                                                     \
+  void name(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, ReduceOp op = ReduceOp::add,   \
+            const How& how = {}, CallSite site = CallSite::current()) {                                                  \
+    coll.enqueue_typed<T>(stream, {Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, \
+                          site);                                                                                         \
+  }
+ISOTOPE_COMBINE(all_reduce)
+ISOTOPE_COMBINE(reduce_scatter)
+ISOTOPE_COMBINE(inclusive_scan)
+ISOTOPE_COMBINE(exclusive_scan)
+#undef ISOTOPE_COMBINE
+template <class T>
+void reduce(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, ReduceOp op, int root,
+            const How& how = {}, CallSite site = CallSite::current()) {
+  coll.enqueue_typed<T>(stream, {Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how,
+                        site);
+}
+template <class T>
+void all_gather(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t each, const How& how = {},
+                CallSite site = CallSite::current()) {
+  coll.enqueue_typed<T>(stream, Collectives::moving<T>(Collective::all_gather, how, dst, src, each), how, site);
+}
+template <class T>
+void all_to_all(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t each, const How& how = {},
+                CallSite site = CallSite::current()) {
+  coll.enqueue_typed<T>(stream, Collectives::moving<T>(Collective::all_to_all, how, dst, src, each), how, site);
+}
+template <class T>
+void broadcast(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, int root, const How& how = {},
+               CallSite site = CallSite::current()) {
+  coll.enqueue_typed<T>(stream, Collectives::moving<T>(Collective::broadcast, how, dst, src, n, root), how, site);
+}
+
+}  // namespace ISOTOPE_COMPILED_FOR
+}  // namespace on_stream
+
+}  // namespace isotope

@@ -1,0 +1,158 @@
+#include "isotope/host/choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+#include "isotope/base/error.hpp"
+
+namespace isotope {
+
+namespace {
+
+constexpr std::string_view kHeader = "isotope-tuning 1";
+
+template <class E>
+std::string list_of(int count) {
+  std::string names;
+  for (int i = 0; i < count; ++i) names += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(static_cast<E>(i)));
+  return names;
+}
+
+template <class E>
+E named(std::string_view name, int count, const char* what) {
+  for (int i = 0; i < count; ++i) {
+    if (name == name_of(static_cast<E>(i))) return static_cast<E>(i);
+  }
+  throw Error(Code::invalid_argument, fmt::format("'{}' is no {}; there are {}", name, what, list_of<E>(count)));
+}
+
+template <class N>
+N number(const std::string& text, const char* what) {
+  N value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1)
+    throw Error(Code::invalid_argument, fmt::format("'{}' is no {}; a positive number was expected", text, what));
+  return value;
+}
+
+ChoiceRow parse_row(const std::string& line) {
+  std::istringstream words(line);
+  std::string collective, pes, bytes, algo, rest;
+  words >> collective >> pes >> bytes >> algo;
+  if (algo.empty() || (words >> rest))
+    throw Error(Code::invalid_argument, "four words were expected: collective, PEs, bytes or *, algorithm");
+  const ChoiceRow row{collective_named(collective), number<int>(pes, "number of PEs"),
+                      bytes == "*" ? kAnyBytes : number<std::size_t>(bytes, "number of bytes"), algo_named(algo)};
+  if (!has_algorithm(row.collective, row.algo)) {
+    std::string names;
+    for (const Algo one : algorithms_of(row.collective)) names += fmt::format(" {}", name_of(one));
+    throw Error(Code::invalid_argument, fmt::format("{} has no algorithm {}; it has{}", collective, algo, names));
+  }
+  return row;
+}
+
+std::string folder_of_caches() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') return cache;
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') return std::string(home) + "/.cache";
+  return {};
+}
+
+}  // namespace
+
+Collective collective_named(std::string_view name) { return named<Collective>(name, kCollectives, "collective"); }
+Algo algo_named(std::string_view name) { return named<Algo>(name, kAlgos, "algorithm"); }
+
+std::vector<Algo> algorithms_of(Collective collective) {
+  std::vector<Algo> found;
+#define X(c, a, dst, src) \
+  if (collective == Collective::c) found.push_back(Algo::a);
+#include "isotope/collective/algorithms.def"
+#undef X
+  return found;
+}
+
+ChoiceTable ChoiceTable::built_in() {
+  using enum Collective;
+  std::vector<ChoiceRow> rows;
+  for (const int pes : {2, 4, 8}) {
+    rows.insert(rows.end(), {{all_reduce, pes, 4096, Algo::one_shot},
+                             {all_reduce, pes, kAnyBytes, Algo::two_shot},
+                             {reduce, pes, kAnyBytes, Algo::two_shot},
+                             {reduce_scatter, pes, kAnyBytes, Algo::pull},
+                             {all_gather, pes, 1024, Algo::ll128},
+                             {all_gather, pes, kAnyBytes, Algo::push},
+                             {all_to_all, pes, 1024, Algo::ll128},
+                             {all_to_all, pes, kAnyBytes, Algo::direct},
+                             {broadcast, pes, kAnyBytes, Algo::flat},
+                             {inclusive_scan, pes, kAnyBytes, Algo::direct},
+                             {exclusive_scan, pes, kAnyBytes, Algo::direct}});
+  }
+  return ChoiceTable(std::move(rows), "built in");
+}
+
+ChoiceTable ChoiceTable::parse(std::string_view text, const std::string& name) {
+  std::istringstream lines{std::string(text)};
+  std::vector<ChoiceRow> rows;
+  int at = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++at;
+    try {
+      if (at == 1) {
+        if (line != kHeader)
+          throw Error(Code::invalid_argument, fmt::format("'{}' was expected as the first line; `isotope tune` writes such files", kHeader));
+      } else if (line.find_first_not_of(" \t\r") != std::string::npos && line[line.find_first_not_of(" \t")] != '#') {
+        rows.push_back(parse_row(line));
+      }
+    } catch (const Error& error) {
+      throw Error(Code::invalid_argument, fmt::format("{}, line {}: {}", name, at, error.what()));
+    }
+  }
+  if (at == 0) throw Error(Code::invalid_argument, fmt::format("{} is empty; '{}' was expected", name, kHeader));
+  return ChoiceTable(std::move(rows), name);
+}
+
+ChoiceTable ChoiceTable::load(const std::string& file) {
+  const std::string path = file.empty() ? default_path() : file;
+  std::ifstream in(path);
+  if (!in) {
+    if (file.empty()) return built_in();
+    throw Error(Code::invalid_argument, fmt::format("ISOTOPE_TUNE_FILE names {}, which cannot be read", file));
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
+  return parse(text.str(), path);
+}
+
+std::string ChoiceTable::default_path() {
+  const std::string folder = folder_of_caches();
+  return folder.empty() ? folder : folder + "/isotope/tuning";
+}
+
+std::string ChoiceTable::text() const {
+  std::string all = fmt::format("{}\n# collective    PEs  up to bytes  algorithm\n", kHeader);
+  for (const ChoiceRow& row : rows_) {
+    all += fmt::format("{:<15} {:>3}  {:>11}  {}\n", name_of(row.collective), row.pes,
+                       row.most_bytes == kAnyBytes ? "*" : fmt::format("{}", row.most_bytes), name_of(row.algo));
+  }
+  return all;
+}
+
+Algo ChoiceTable::choose(Collective collective, int pes, std::size_t bytes) const {
+  const ChoiceRow* best = nullptr;
+  const auto distance = [&](const ChoiceRow& row) { return std::abs(row.pes - pes); };
+  for (const ChoiceRow& row : rows_) {
+    if (row.collective != collective || row.most_bytes < bytes) continue;
+    if (best == nullptr || std::tuple(distance(row), row.most_bytes) < std::tuple(distance(*best), best->most_bytes))
+      best = &row;
+  }
+  return best == nullptr ? Algo::automatic : best->algo;
+}
+
+}  // namespace isotope

@@ -1,0 +1,175 @@
+#include "isotope/host/collectives.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "isotope/base/error.hpp"
+#include "isotope/collective/any_reduction.hpp"
+#include "isotope/host/choice.hpp"
+#include "runtime/knobs.hpp"
+#include "runtime/log.hpp"
+
+namespace isotope {
+
+namespace {
+
+constexpr std::size_t kDefaultSlotBytes = 9 * kSlotGranule;  // 17 KiB: beyond, two-shot algorithms win
+constexpr int kCpuChannels = 2, kGpuChannels = 32;
+
+/// Host calls where kernels run on the CPU: any type, by one thread.
+ISOTOPE_KERNEL void any_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
+  const Channel channel = workspace.channel(0);
+  const detail::Stage<Thread> on{this_thread(), team, channel, {name_of(call.collective), site}};
+  if (combines(call.collective)) {
+    detail::run_collective(on, AnyReduction(call.type, call.op, call.accumulate, site), call, {0, call.count}, 1);
+  } else {
+    detail::run_collective(on, size_of(call.type), call, {0, call.count}, 1);
+  }
+}
+
+std::string describe(const CollectiveCall& call) {
+  std::string text = fmt::format("{} ({}) of {}", name_of(call.collective), name_of(call.algo), name_of(call.type));
+  if (combines(call.collective)) text += fmt::format(" by {}", name_of(call.op));
+  return text;
+}
+
+bool is_symmetric(const Team& team, const void* p, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uint64_t>(p);
+  const ObjectRange object = detail::find_object(team.state().control->objects, address);
+  return bytes <= object.bytes - (address - object.begin) && object.bytes != 0;
+}
+
+}  // namespace
+
+struct Collectives::Choices {
+  ChoiceTable table;
+  bool trace;
+};
+
+Collectives::Collectives(World& world, const WorkspaceOptions& options, CallSite site)
+    : Collectives(world, world.team(), options, site) {}
+
+Collectives::Collectives(World& world, const Team& team, const WorkspaceOptions& options, CallSite site)
+    : world_(&world), team_(team) {
+  if (options.channels < 0 || options.channels > 1024)
+    throw Error(Code::invalid_argument, fmt::format("{} channels; 1 to 1024 were expected, or 0 for the default", options.channels), world.rank(), Error::kNobody, site);
+  const runtime::Knobs knobs = runtime::read_knobs();
+  choices_ = std::make_shared<Choices>(Choices{ChoiceTable::load(knobs.tune_file), knobs.trace_choices});
+  const int channels = options.channels != 0 ? options.channels : world.drives_gpu() ? kGpuChannels : kCpuChannels;
+  const std::size_t wanted = options.slot_bytes != 0 ? options.slot_bytes : kDefaultSlotBytes;
+  const std::size_t slot = (wanted + kSlotGranule - 1) / kSlotGranule * kSlotGranule;
+  // The same on every PE, whatever its team.
+  const int members = world.size();
+  const std::size_t channel = Workspace::channel_bytes(members, slot);
+  memory_ = world.alloc<char>(channel * static_cast<std::size_t>(channels), {.zeroed = true}, site);
+  total_ = world.alloc<std::uint64_t>(1, {.zeroed = true}, site);
+  workspace_ = Workspace(memory_.data(), channels, members, slot);
+  // Lamport slots begin clear.
+  const std::size_t at = Workspace::offset_of(SlotKind::lamport, members, slot);
+  const std::vector<char> clear(channel - at, static_cast<char>(0xff));
+  for (int c = 0; c < channels; ++c) memory_.write(clear, static_cast<std::size_t>(c) * channel + at);
+  agree_on_choices(site);
+}
+
+/// PEs that chose by different tables would wait for each other.
+void Collectives::agree_on_choices(CallSite site) const {
+  const std::uint64_t mine = std::hash<std::string>()(choices_->table.text());
+  total_.set(0, mine);
+  world_->barrier(site);
+  const Team all = world_->team();
+  for (int pe = 0; pe < all.size(); ++pe) {
+    if (total_.read_from(all, pe).front() == mine) continue;
+    world_->barrier(site);
+    throw Error(Code::mismatch,
+                fmt::format("PE {} has another table of choices than PE {} ({} here): let all PEs read the same "
+                            "ISOTOPE_TUNE_FILE", pe, world_->rank(), choices_->table.name()),
+                world_->rank(), pe, site);
+  }
+  world_->barrier(site);
+}
+
+void Collectives::refuse_gpu(const CollectiveCall& call, CallSite site) const {
+  throw Error(Code::not_supported,
+              fmt::format("{}: this PE drives a GPU, and the file that calls was not compiled for one (nvcc does)",
+                          name_of(call.collective)),
+              world_->rank(), Error::kNobody, site);
+}
+
+void Collectives::require_member(const char* call, CallSite site) const {
+  if (team_.size() > 0) return;
+  throw Error(Code::invalid_argument, fmt::format("{}: this PE is no member of the team", call), world_->rank(),
+              Error::kNobody, site);
+}
+
+void Collectives::check(CollectiveCall& call, CallSite site) const {
+  const auto refuse = [&](Code code, const std::string& why) {
+    throw Error(code, fmt::format("{}: {}. Nothing was moved", describe(call), why), world_->rank(), Error::kNobody, site);
+  };
+  require_member(name_of(call.collective), site);
+  if (const char* why = why_not(call.collective, call.algo, call.type, call.op)) refuse(Code::not_supported, why);
+  if (call.root < 0 || call.root >= team_.size())
+    refuse(Code::out_of_range, fmt::format("the root is {}; a rank of the team, 0 to {}, was expected", call.root, team_.size() - 1));
+  const std::size_t element = size_of(call.type), members = static_cast<std::size_t>(team_.size());
+  if (call.count > kAnyBytes / 16 / element / members)
+    refuse(Code::out_of_range, fmt::format("{} elements are more than an address space holds", call.count));
+  if (call.count != 0 && (call.dst == nullptr || call.src == nullptr))
+    refuse(Code::invalid_argument, fmt::format("{} is null with {} elements", call.dst == nullptr ? "dst" : "src", call.count));
+  choose(call);
+  if (!detail::overlap_is_allowed(call, element, team_.rank(), team_.size()))
+    refuse(Code::invalid_argument, "dst and src overlap where they may not; calls.hpp says where they may be the same");
+  // The objects of a GPU are known to its kernels: there the checked build looks.
+  if (world_->drives_gpu() || call.count == 0) return;
+  const detail::BufferElements elements = detail::elements_of(call.collective, call.count, team_.size());
+  const SymmetricNeeds needs = needs_of(call.collective, call.algo);
+  if (needs.dst && !is_symmetric(team_, call.dst, elements.dst * element))
+    refuse(Code::not_symmetric, fmt::format("dst ({} bytes) does not lie in one symmetric object", elements.dst * element));
+  if (needs.src && !is_symmetric(team_, call.src, elements.src * element))
+    refuse(Code::not_symmetric, fmt::format("src ({} bytes) does not lie in one symmetric object", elements.src * element));
+}
+
+void Collectives::choose(CollectiveCall& call) const {
+  const char* by = "asked for";
+  const std::size_t bytes = call.count * size_of(call.type);
+  if (call.algo == Algo::automatic) {
+    by = choices_->table.name().c_str();
+    call.algo = choices_->table.choose(call.collective, team_.size(), bytes);
+    // What suits most types may not suit this one.
+    const bool in_place = call.algo != Algo::automatic && !detail::overlap_is_allowed(call, size_of(call.type), team_.rank(), team_.size());
+    if (call.algo == Algo::automatic || in_place || why_not(call.collective, call.algo, call.type, call.op) != nullptr) {
+      by = "default";
+      call.algo = detail::default_algorithm(call.collective, call.type, bytes);
+      if (call.collective == Collective::all_to_all && call.dst == call.src) call.algo = Algo::ll16;
+    }
+  }
+  if (choices_->trace) {
+    runtime::log_trace(fmt::format("PE {}: {}, {} bytes, {} members: {} ({})", world_->rank(), name_of(call.collective), bytes,
+                                  team_.size(), name_of(call.algo), by));
+  }
+}
+
+void Collectives::enqueue(const Stream& stream, const CollectiveCall& call, CallSite site) {
+  CollectiveCall checked = call;
+  check(checked, site);
+  world_->launch<any_kernel>({.stream = stream}, team_, workspace_, checked, site);
+}
+
+void Collectives::run(const CollectiveCall& call, CallSite site) {
+  enqueue({}, call, site);
+  world_->stream().synchronize();
+}
+
+LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, const Stream& stream) const {
+  constexpr std::size_t kPerBlock = 16 * 1024;
+  const auto most = static_cast<std::size_t>(workspace_.channels());
+  const std::size_t suits = (call.count * size_of(call.type) + kPerBlock - 1) / kPerBlock;
+  const std::size_t blocks = how.blocks != 0 ? how.blocks : std::clamp<std::size_t>(suits, 1, most);
+  if (blocks > most)
+    throw Error(Code::out_of_range, fmt::format("{} blocks; the workspace has {} channels (WorkspaceOptions::channels)", blocks, most), world_->rank());
+  return {.grid = static_cast<std::uint32_t>(blocks), .block = 512, .stream = stream};
+}
+
+}  // namespace isotope
