@@ -46,6 +46,15 @@ enum { ISOTOPE_CMP_EQ, ISOTOPE_CMP_NE, ISOTOPE_CMP_GT, ISOTOPE_CMP_GE, ISOTOPE_C
 #undef ISOTOPE_GIVE_INDEX
 #undef ISOTOPE_PLAIN
 
+/* An all-reduce in place, by one thread or by all threads of a block; collective/symm.hpp has the numbers of types,
+ * operations and results. A context is the address of an isotope::SymmContext. Where kernels run on the CPU; on a GPU call
+ * isotope::symm_all_reduce, which is inline. */
+typedef struct isotope_symm_context isotope_symm_context;
+int32_t symm_all_reduce(const isotope_symm_context* context, void* local_ptr, int64_t byte_offset, int64_t num_elements,
+                        int32_t reduce_op, int32_t dtype);
+int32_t symm_all_reduce_block(const isotope_symm_context* context, void* local_ptr, int64_t byte_offset,
+                              int64_t num_elements, int32_t reduce_op, int32_t dtype);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "isotope/base/error.hpp"
-#include "isotope/collective/any_reduction.hpp"
+#include "isotope/collective/symm.hpp"
 #include "isotope/host/choice.hpp"
 #include "runtime/knobs.hpp"
 #include "runtime/log.hpp"
@@ -23,12 +23,7 @@ constexpr int kCpuChannels = 2, kGpuChannels = 32;
 /// Host calls where kernels run on the CPU: any type, by one thread.
 ISOTOPE_KERNEL void any_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
   const Channel channel = workspace.channel(0);
-  const detail::Stage<Thread> on{this_thread(), team, channel, {name_of(call.collective), site}};
-  if (combines(call.collective)) {
-    detail::run_collective(on, AnyReduction(call.type, call.op, call.accumulate, site), call, {0, call.count}, 1);
-  } else {
-    detail::run_collective(on, size_of(call.type), call, {0, call.count}, 1);
-  }
+  detail::run_any(detail::Stage<Thread>{this_thread(), team, channel, {name_of(call.collective), site}}, call);
 }
 
 std::string describe(const CollectiveCall& call) {
@@ -97,6 +92,10 @@ void Collectives::refuse_gpu(const CollectiveCall& call, CallSite site) const {
               fmt::format("{}: this PE drives a GPU, and the file that calls was not compiled for one (nvcc does)",
                           name_of(call.collective)),
               world_->rank(), Error::kNobody, site);
+}
+
+SymmContext Collectives::symm_context() const {
+  return {SymmContext::kIsotope, team_.rank(), team_.size(), team_, workspace_};
 }
 
 void Collectives::require_member(const char* call, CallSite site) const {

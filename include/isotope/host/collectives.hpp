@@ -19,6 +19,7 @@
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/collective/calls.hpp"
+#include "isotope/collective/symm.hpp"
 #include "isotope/collective/variable.hpp"
 #include "isotope/collective/workspace.hpp"
 #include "isotope/host/collective_kernels.hpp"
@@ -49,6 +50,8 @@ class Collectives {
   const Team& team() const { return team_; }
   Workspace workspace() const { return workspace_; }
   World& world() const { return *world_; }
+  /// For symm_all_reduce (collective/symm.hpp).
+  SymmContext symm_context() const;
 
   // `Gpu` is not for callers: it tells calls of files that were compiled for a GPU from the others'.
 #define ISOTOPE_COMBINE(name)                                                                                            \

@@ -1,0 +1,127 @@
+// symm_all_reduce: an all-reduce in place whose type and operation are numbers, for callers that have no templates.
+//
+//   SymmContext context = coll.symm_context();                    // host; a plain value that kernels may take
+//   int code = symm_all_reduce(this_block(), &context, buffer, byte_offset, n, REDUCE_OP_SUM, DTYPE_FLOAT32);
+//
+// The n elements at buffer + byte_offset (symmetric, the same on every member) become their combination over all members.
+// Called by all threads of the group, on channel 0. Returns
+//    0   done
+//   -1   the context is null                    -3   the type has no such operation, or there is none
+//   -2   the context is of no known type        -4   there is no such type
+// or the number of a Code (base/codes.def) when the call gave up, as every device call may.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "isotope/base/call_site.hpp"
+#include "isotope/collective/calls.hpp"
+
+namespace isotope {
+
+// As numbers: those of ReduceOp and DataType.
+inline constexpr std::int32_t REDUCE_OP_SUM = 0, REDUCE_OP_MIN = 1, REDUCE_OP_MAX = 2, REDUCE_OP_AND = 3, REDUCE_OP_OR = 4,
+                              REDUCE_OP_XOR = 5, REDUCE_OP_PROD = 6, REDUCE_OP_AVG = 7;
+inline constexpr std::int32_t DTYPE_FLOAT32 = 0, DTYPE_FLOAT64 = 1, DTYPE_FLOAT16 = 2, DTYPE_BFLOAT16 = 3, DTYPE_E4M3 = 4,
+                              DTYPE_E5M2 = 5, DTYPE_INT8 = 6, DTYPE_INT16 = 7, DTYPE_INT32 = 8, DTYPE_INT64 = 9,
+                              DTYPE_UINT8 = 10, DTYPE_UINT16 = 11, DTYPE_UINT32 = 12, DTYPE_UINT64 = 13;
+
+/// Who takes part, and where they meet. `type` tells a context of ours from others'.
+struct SymmContext {
+  static constexpr std::int32_t kIsotope = 2;
+  std::int32_t type = kIsotope;
+  std::int32_t rank = 0;
+  std::int32_t world_size = 0;
+  Team team;
+  Workspace workspace;
+};
+
+namespace detail {
+
+/// The refusals, in the order of the arguments; 0 when there is none.
+ISOTOPE_HD constexpr int symm_refusal(const SymmContext* context, std::int32_t op, std::int32_t type) {
+  if (context == nullptr) return -1;
+  if (context->type != SymmContext::kIsotope) return -2;
+  if (op < 0 || op > REDUCE_OP_AVG) return -3;
+  if (size_of(static_cast<DataType>(type)) == 0) return -4;
+  return reduces(static_cast<DataType>(type), static_cast<ReduceOp>(op)) ? 0 : -3;
+}
+
+ISOTOPE_HD CollectiveCall symm_call(void* place, std::size_t n, std::int32_t op, std::int32_t type) {
+  return {Collective::all_reduce, Algo::automatic, static_cast<DataType>(type), static_cast<ReduceOp>(op),
+          Accumulate::wide,       0,               place,                       place,
+          n};
+}
+
+/// Where kernels run on the CPU: in the library, so that the table of types is compiled once.
+bool run_any(const Stage<Thread>& on, const CollectiveCall& call);
+bool run_any(const Stage<Warp>& on, const CollectiveCall& call);
+bool run_any(const Stage<Block>& on, const CollectiveCall& call);
+
+/// On a GPU: the one kind of reduction among all. Of the algorithms only two are compiled in.
+template <Group G, class T>
+ISOTOPE_HD bool symm_by_op(const Stage<G>& on, const CollectiveCall& call) {
+  const auto run = [&]<ReduceOp Op>() {
+    if constexpr (reduces(data_type_of<T>, Op)) {
+      auto* place = static_cast<char*>(call.dst);
+      const Reduction<T, Op> r;
+      return call.count * sizeof(T) <= on.channel.slot_bytes() ? all_reduce_one_shot(on, r, place, place, call.count)
+                                                               : all_reduce_two_shot(on, r, place, place, call.count);
+    } else {
+      return false;
+    }
+  };
+  switch (call.op) {
+    case ReduceOp::add:
+      return run.template operator()<ReduceOp::add>();
+    case ReduceOp::min:
+      return run.template operator()<ReduceOp::min>();
+    case ReduceOp::max:
+      return run.template operator()<ReduceOp::max>();
+    case ReduceOp::bit_and:
+      return run.template operator()<ReduceOp::bit_and>();
+    case ReduceOp::bit_or:
+      return run.template operator()<ReduceOp::bit_or>();
+    case ReduceOp::bit_xor:
+      return run.template operator()<ReduceOp::bit_xor>();
+    case ReduceOp::multiply:
+      return run.template operator()<ReduceOp::multiply>();
+    case ReduceOp::average:
+      break;
+  }
+  return run.template operator()<ReduceOp::average>();
+}
+
+template <Group G>
+ISOTOPE_HD bool symm_by_type(const Stage<G>& on, const CollectiveCall& call) {
+  switch (call.type) {
+#define X(name, type_)   \
+  case DataType::name: \
+    return symm_by_op<G, type_>(on, call);
+#include "isotope/base/data_types.def"
+#undef X
+  }
+  return false;
+}
+
+}  // namespace detail
+
+template <Group G>
+ISOTOPE_HD int symm_all_reduce(G group, const SymmContext* context, void* local_ptr, std::size_t byte_offset,
+                               std::size_t num_elements, std::int32_t reduce_op, std::int32_t dtype,
+                               CallSite site = CallSite::current()) {
+  if (const int refused = detail::symm_refusal(context, reduce_op, dtype)) return refused;
+  const Channel channel = context->workspace.channel(0);
+  const detail::Stage<G> on{group, context->team, channel, {"symm_all_reduce", site}};
+  const CollectiveCall call =
+      detail::symm_call(static_cast<char*>(local_ptr) + byte_offset, num_elements, reduce_op, dtype);
+  bool well = false;
+  if constexpr (platform::kIsGpu) {
+    well = detail::symm_by_type(on, call);
+  } else {
+    well = detail::run_any(on, call);
+  }
+  return well ? 0 : detail::outcome(context->team);
+}
+
+}  // namespace isotope
