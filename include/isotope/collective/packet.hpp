@@ -2,15 +2,15 @@
 //
 //   Ll8       4 bytes of data and 4 of the round in one 8-byte store                   half of the slot is flags
 //   Ll16      8 bytes of data and 8 of the round in one 16-byte store (store16)        half
-//   Lamport   the data itself: a word that is not all ones has come                    none; floats only
+//   Ll128     120 bytes of data and 8 of the round in a line of 128                    one part in 16
+//   Lamport   the data itself, 16 bytes: a half that is not all ones has come          none; floats only
 //
-// A packet lands whole by the platform's promise for words of its size, which every platform makes; ll128.hpp has the one
-// whose lines
-// are wider than that. All ones is a NaN of every float type. A payload word that is all ones is sent with the signs of its
-// elements cleared, which is NaN still: no value is lost. Integers have no word to spare.
+// A packet lands whole by the platform's promise for words of its size, which every platform makes; Lamport's halves are on
+// their own. All ones is a NaN of every float type. A half that is all ones is sent with the signs of its elements cleared,
+// which is NaN still: no number is lost. Integers have nothing to spare.
 //
-// send is by one thread to the slot's address on the receiver, receive by one thread from its own. receive waits; false:
-// it gave up, and `data` is nothing.
+// send: by one thread, to the slot's address on the receiver. peek: one look at the receiver's own; arrived tells whether it
+// is of that round, and data takes it out.
 #pragma once
 
 #include <cstddef>
@@ -25,98 +25,103 @@ namespace isotope::detail {
 
 struct Ll8 {
   static constexpr SlotKind kKind = SlotKind::ll8;
-  using Data = std::uint32_t;
   static constexpr int kBytes = 4;
   static constexpr bool kClears = false;
+  using Data = std::uint32_t;
+  using Raw = std::uint64_t;
 
-  ISOTOPE_HD static Data prepare(const Data& data, std::size_t) { return data; }
+  ISOTOPE_HD static Data prepare(Data data, std::size_t) { return data; }
   ISOTOPE_HD static void send(char* slot, std::size_t word, Data data, std::uint64_t round) {
     store(reinterpret_cast<std::uint64_t*>(slot) + word, data | round << 32);
   }
-  ISOTOPE_HD static bool receive(Patience& patience, const char* slot, std::size_t word, std::uint64_t round, int from,
-                                 Call call, Data& data) {
-    const auto* at = reinterpret_cast<const std::uint64_t*>(slot) + word;
-    const auto flag = static_cast<std::uint32_t>(round);
-    std::uint64_t found = load(at);
-    while (static_cast<std::uint32_t>(found >> 32) != flag) {
-      if (!patience.go_on()) {
-        patience.give_up(call, at, Cmp::eq, round << 32, found, from);
-        return false;
-      }
-      found = load(at);
-    }
-    data = static_cast<Data>(found);
-    return true;
+  ISOTOPE_HD static Raw peek(const char* slot, std::size_t word, std::uint64_t) {
+    return load(reinterpret_cast<const std::uint64_t*>(slot) + word);
+  }
+  ISOTOPE_HD static bool arrived(Raw raw, std::uint64_t round) {
+    return static_cast<std::uint32_t>(raw >> 32) == static_cast<std::uint32_t>(round);
+  }
+  ISOTOPE_HD static Data data(Raw raw) { return static_cast<Data>(raw); }
+  ISOTOPE_HD static void give_up(const Patience& patience, Call call, const char* slot, std::size_t word,
+                                 std::uint64_t round, Raw raw, int from) {
+    const auto* at = reinterpret_cast<const std::uint32_t*>(slot) + 2 * word + 1;
+    patience.give_up(call, at, Cmp::eq, static_cast<std::uint32_t>(round), static_cast<std::uint32_t>(raw >> 32), from);
   }
 };
 
 struct Ll16 {
   static constexpr SlotKind kKind = SlotKind::ll16;
-  using Data = std::uint64_t;
   static constexpr int kBytes = 8;
   static constexpr bool kClears = false;
+  using Data = std::uint64_t;
+  using Raw = Bits128;
 
-  ISOTOPE_HD static Data prepare(const Data& data, std::size_t) { return data; }
+  ISOTOPE_HD static Data prepare(Data data, std::size_t) { return data; }
   ISOTOPE_HD static void send(char* slot, std::size_t word, Data data, std::uint64_t round) {
     store16(reinterpret_cast<Bits128*>(slot) + word, {data, round});
   }
-  ISOTOPE_HD static bool receive(Patience& patience, const char* slot, std::size_t word, std::uint64_t round, int from,
-                                 Call call, Data& data) {
-    const auto* at = reinterpret_cast<const Bits128*>(slot) + word;
-    Bits128 found = load16(at);
-    while (found.high != round) {
-      if (!patience.go_on()) {
-        patience.give_up(call, &at->high, Cmp::eq, round, found.high, from);
-        return false;
-      }
-      found = load16(at);
-    }
-    data = found.low;
-    return true;
+  ISOTOPE_HD static Raw peek(const char* slot, std::size_t word, std::uint64_t) {
+    return load16(reinterpret_cast<const Bits128*>(slot) + word);
+  }
+  ISOTOPE_HD static bool arrived(const Raw& raw, std::uint64_t round) { return raw.high == round; }
+  ISOTOPE_HD static Data data(const Raw& raw) { return raw.low; }
+  ISOTOPE_HD static void give_up(const Patience& patience, Call call, const char* slot, std::size_t word,
+                                 std::uint64_t round, const Raw& raw, int from) {
+    const auto* at = &(reinterpret_cast<const Bits128*>(slot) + word)->high;
+    patience.give_up(call, at, Cmp::eq, round, raw.high, from);
   }
 };
 
 struct Lamport {
   static constexpr SlotKind kKind = SlotKind::lamport;
-  using Data = std::uint64_t;
-  static constexpr int kBytes = 8;
+  static constexpr int kBytes = 16;
   static constexpr bool kClears = true;
-  static constexpr Data kClear = ~Data{0};
+  using Data = Bits128;
+  using Raw = Bits128;
+  static constexpr std::uint64_t kClear = ~std::uint64_t{0};
 
-  /// No word of all ones: elements of all ones, NaN, lose their sign.
+  /// No half of all ones: its elements, NaN, lose their sign.
   ISOTOPE_HD static Data prepare(Data data, std::size_t element) {
-    if (data != kClear) return data;
-    return element == 1   ? 0x7f7f7f7f7f7f7f7full
-           : element == 2 ? 0x7fff7fff7fff7fffull
-           : element == 4 ? 0x7fffffff7fffffffull
-                          : 0x7fffffffffffffffull;
+    const std::uint64_t nans = element == 1   ? 0x7f7f7f7f7f7f7f7full
+                               : element == 2 ? 0x7fff7fff7fff7fffull
+                               : element == 4 ? 0x7fffffff7fffffffull
+                                              : 0x7fffffffffffffffull;
+    if (data.low == kClear) data.low = nans;
+    if (data.high == kClear) data.high = nans;
+    return data;
   }
-  ISOTOPE_HD static void send(char* slot, std::size_t word, Data data, std::uint64_t) {
-    store(reinterpret_cast<Data*>(slot) + word, data);
+  ISOTOPE_HD static void send(char* slot, std::size_t word, const Data& data, std::uint64_t) {
+    store16(reinterpret_cast<Bits128*>(slot) + word, data);
   }
-  ISOTOPE_HD static bool receive(Patience& patience, const char* slot, std::size_t word, std::uint64_t, int from, Call call,
-                                 Data& data) {
-    const auto* at = reinterpret_cast<const Data*>(slot) + word;
-    while ((data = load(at)) == kClear) {
-      if (patience.go_on()) continue;
-      patience.give_up(call, at, Cmp::ne, kClear, data, from);
-      return false;
-    }
-    return true;
+  ISOTOPE_HD static Raw peek(const char* slot, std::size_t word, std::uint64_t) {
+    return load16(reinterpret_cast<const Bits128*>(slot) + word);
   }
-  ISOTOPE_HD static void clear(char* slot, std::size_t word) { store(reinterpret_cast<Data*>(slot) + word, kClear); }
+  ISOTOPE_HD static bool arrived(const Raw& raw, std::uint64_t) { return raw.low != kClear && raw.high != kClear; }
+  ISOTOPE_HD static Data data(const Raw& raw) { return raw; }
+  ISOTOPE_HD static void give_up(const Patience& patience, Call call, const char* slot, std::size_t word, std::uint64_t,
+                                 const Raw& raw, int from) {
+    const auto* at = reinterpret_cast<const Bits128*>(slot) + word;
+    const bool low = raw.low == kClear;
+    patience.give_up(call, low ? &at->low : &at->high, Cmp::ne, kClear, low ? raw.low : raw.high, from);
+  }
+  ISOTOPE_HD static void clear(char* slot, std::size_t word) {
+    store16(reinterpret_cast<Bits128*>(slot) + word, {kClear, kClear});
+  }
 };
 
-/// 120 bytes of data and 8 of the round in a line of 128. Here the flag is a release and its reader acquires, for each line:
-/// right on every platform, and cheap on CPUs. On a GPU the point of it is to do without, with a warp that stores the line at
-/// once, which rests on 128-byte stores landing whole; no platform of ours promises that yet, so there it is not offered.
+/// Here the flag is a release and its reader acquires, for each line: right on every platform, and cheap on CPUs. On a GPU
+/// the point of it is to do without, with a warp that stores the line at once, which rests on 128-byte stores landing whole;
+/// no platform of ours promises that yet, so no table chooses it there.
 struct Ll128 {
   static constexpr SlotKind kKind = SlotKind::ll128;
   static constexpr int kBytes = 120;
+  static constexpr bool kClears = false;
   struct Data {
     std::uint64_t words[15];
   };
-  static constexpr bool kClears = false;
+  struct Raw {
+    Data data;
+    std::uint64_t flag;
+  };
 
   ISOTOPE_HD static const Data& prepare(const Data& data, std::size_t) { return data; }
   ISOTOPE_HD static void send(char* slot, std::size_t line, const Data& data, std::uint64_t round) {
@@ -124,14 +129,52 @@ struct Ll128 {
     for (int i = 0; i < 15; ++i) store(&to[i], data.words[i]);
     store(&to[15], round, Order::release);
   }
-  ISOTOPE_HD static bool receive(Patience& patience, const char* slot, std::size_t line, std::uint64_t round, int from,
-                                 Call call, Data& data) {
+  ISOTOPE_HD static Raw peek(const char* slot, std::size_t line, std::uint64_t round) {
     const auto* at = reinterpret_cast<const std::uint64_t*>(slot) + line * 16;
-    // Two rounds later the line is written anew, and only after this one was taken: it never goes past `round`.
-    if (!wait_for_word(patience, &at[15], Cmp::ge, round, Order::acquire, from, call)) return false;
-    for (int i = 0; i < 15; ++i) data.words[i] = load(&at[i]);
-    return true;
+    Raw raw{{}, load(&at[15], Order::acquire)};
+    if (raw.flag == round)
+      for (int i = 0; i < 15; ++i) raw.data.words[i] = load(&at[i]);
+    return raw;
+  }
+  ISOTOPE_HD static bool arrived(const Raw& raw, std::uint64_t round) { return raw.flag == round; }
+  ISOTOPE_HD static const Data& data(const Raw& raw) { return raw.data; }
+  ISOTOPE_HD static void give_up(const Patience& patience, Call call, const char* slot, std::size_t line,
+                                 std::uint64_t round, const Raw& raw, int from) {
+    const auto* at = reinterpret_cast<const std::uint64_t*>(slot) + line * 16 + 15;
+    patience.give_up(call, at, Cmp::eq, round, raw.flag, from);
   }
 };
+
+/// What has come from up to `Most` members in a row: all loads are under way before the first is looked at.
+template <class P>
+inline constexpr int kBatch = sizeof(typename P::Raw) <= 16 ? 4 : 1;
+
+/// Waits for one word from each of members first, first + 1, ..., `count` of them (at most kBatch<P>), passing over `me`.
+/// False: it gave up.
+template <class P>
+ISOTOPE_HD bool receive(Patience& patience, const Team& team, const Channel& channel, Call call, std::size_t word,
+                        std::uint64_t round, int first, int count, typename P::Raw (&raw)[kBatch<P>]) {
+  for (;;) {
+    int missing = -1;
+    ISOTOPE_UNROLL
+    for (int i = 0; i < kBatch<P>; ++i) {
+      if (i < count && first + i != team.rank()) raw[i] = P::peek(channel.slot(P::kKind, round, first + i), word, round);
+    }
+    ISOTOPE_UNROLL
+    for (int i = 0; i < kBatch<P>; ++i) {
+      if (i < count && first + i != team.rank() && missing < 0 && !P::arrived(raw[i], round)) missing = i;
+    }
+    if (missing < 0) break;
+    if (patience.go_on()) continue;
+    ISOTOPE_UNROLL
+    for (int i = 0; i < kBatch<P>; ++i) {
+      if (i == missing)
+        P::give_up(patience, call, channel.slot(P::kKind, round, first + i), word, round, raw[i], team.world_rank(first + i));
+    }
+    return false;
+  }
+  patience.met();
+  return true;
+}
 
 }  // namespace isotope::detail

@@ -33,7 +33,8 @@ ISOTOPE_HD void write_data(char* p, const Data& data, std::size_t valid) {
 
 /// One round. This thread's words of `bytes`:
 ///   payload(k, word)        what it sends to member k; asked once per word where `alike`: all get the same
-///   take(word, receive)     receive(k, data) waits for member k's word; false: it gave up, return false then too
+///   take(word, each)        each(step) waits for the members' words and calls step(k, data) for all of them in rank order, its
+///                           own with what payload gave; false: it gave up, return false then too
 template <class P, Group G, class Payload, class Take>
 ISOTOPE_HD bool packet_round(const Stage<G>& on, std::size_t bytes, bool alike, Payload payload, Take take) {
   ChannelWords* words = on.channel.words();
@@ -64,13 +65,20 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, std::size_t bytes, bool alike, 
       }
     }
     Patience patience(on.team);
-    const auto receive = [&](int k, std::size_t word, typename P::Data& data) {
-      if (!P::receive(patience, on.channel.slot(P::kKind, round, k), word, round, on.team.world_rank(k), on.call, data))
-        return false;
-      patience.met();
-      return true;
-    };
-    for (std::size_t word = first; well && word < count; word += step) well = take(word, receive);
+    for (std::size_t word = first; well && word < count; word += step) {
+      well = take(word, [&](const auto& each) {
+        for (int k = 0; k < members; k += kBatch<P>) {
+          typename P::Raw raw[kBatch<P>] = {};
+          if (!receive<P>(patience, on.team, on.channel, on.call, word, round, k, members - k, raw)) return false;
+          ISOTOPE_UNROLL
+          for (int i = 0; i < kBatch<P>; ++i) {
+            if (k + i >= members) break;
+            each(k + i, k + i == me ? payload(me, word) : P::data(raw[i]));
+          }
+        }
+        return true;
+      });
+    }
   }
   well = together(on, well);
   if constexpr (P::kClears) {
@@ -95,22 +103,19 @@ ISOTOPE_HD bool all_reduce_packets(const Stage<G>& on, const R& r, char* dst, co
     const auto own = [&](int, std::size_t word) {
       return P::prepare(read_data<typename P::Data>(from + word * P::kBytes, bytes - word * P::kBytes), r.element());
     };
-    const auto take = [&](std::size_t word, const auto& receive) {
-      typename R::template Partials<P::kBytes> partials;
-      typename P::Data data{};
-      const auto fetch = [&](int k) {
-        if (k != on.me()) return receive(k, word, data);
-        data = own(k, word);
-        return true;
-      };
-      if (!fetch(0)) return false;
-      r.widen(partials.data(), &data, lanes);
-      for (int k = 1; k < on.members(); ++k) {
-        if (!fetch(k)) return false;
-        r.more(partials.data(), &data, lanes);
-      }
-      r.finish(&data, partials.data(), lanes, on.members());
-      write_data(to + word * P::kBytes, data, bytes - word * P::kBytes);
+    const auto take = [&](std::size_t word, const auto& for_each) {
+      typename R::template Partials<P::kBytes> partials{};
+      const bool all = for_each([&](int k, const typename P::Data& data) {
+        if (k == 0) {
+          r.widen(partials.data(), &data, lanes);
+        } else {
+          r.more(partials.data(), &data, lanes);
+        }
+      });
+      if (!all) return false;
+      typename P::Data sum;
+      r.finish(&sum, partials.data(), lanes, on.members());
+      write_data(to + word * P::kBytes, sum, bytes - word * P::kBytes);
       return true;
     };
     if (!packet_round<P>(on, bytes, true, own, take)) return false;
@@ -128,17 +133,10 @@ ISOTOPE_HD bool exchange_packets(const Stage<G>& on, bool gather, char* dst, con
       const char* from = src + (gather ? 0 : blocks.begin(k)) + begin;
       return read_data<typename P::Data>(from + word * P::kBytes, bytes - word * P::kBytes);
     };
-    const auto take = [&](std::size_t word, const auto& receive) {
-      for (int k = 0; k < on.members(); ++k) {
-        typename P::Data data{};
-        if (k == on.me()) {
-          data = block(k, word);
-        } else if (!receive(k, word, data)) {
-          return false;
-        }
+    const auto take = [&](std::size_t word, const auto& for_each) {
+      return for_each([&](int k, const typename P::Data& data) {
         write_data(dst + blocks.begin(k) + begin + word * P::kBytes, data, bytes - word * P::kBytes);
-      }
-      return true;
+      });
     };
     if (!packet_round<P>(on, bytes, gather, block, take)) return false;
   }

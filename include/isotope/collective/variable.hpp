@@ -21,14 +21,11 @@ ISOTOPE_HD bool collect(G group, const Team& team, const Channel& channel, T* ds
   // Everyone's count, in one packet each.
   std::size_t before = 0, all = 0;
   const auto mine = [&](int, std::size_t) { return static_cast<std::uint64_t>(n); };
-  const auto take = [&](std::size_t, const auto& receive) {
-    for (int k = 0; k < team.size(); ++k) {
-      std::uint64_t count = n;
-      if (k != team.rank() && !receive(k, 0, count)) return false;
+  const auto take = [&](std::size_t, const auto& for_each) {
+    return for_each([&](int k, std::uint64_t count) {
       if (k < team.rank()) before += count;
       all += count;
-    }
-    return true;
+    });
   };
   if (!detail::packet_round<detail::Ll16>(on, sizeof(std::uint64_t), true, mine, take)) return false;
   // The first thread has read them.
