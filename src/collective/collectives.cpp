@@ -168,7 +168,7 @@ LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, cons
   const std::size_t blocks = how.blocks != 0 ? how.blocks : std::clamp<std::size_t>(suits, 1, most);
   if (blocks > most)
     throw Error(Code::out_of_range, fmt::format("{} blocks; the workspace has {} channels (WorkspaceOptions::channels)", blocks, most), world_->rank());
-  return {.grid = static_cast<std::uint32_t>(blocks), .block = 512, .stream = stream};
+  return {.grid = static_cast<std::uint32_t>(blocks), .block = static_cast<std::uint32_t>(detail::kCollectiveThreads), .stream = stream};
 }
 
 }  // namespace isotope

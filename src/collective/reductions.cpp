@@ -25,12 +25,12 @@ constexpr ReductionCalls calls_of() {
     return {R::element(),
             R::partial(),
             R::finish_is_copy(),
-            [](void* partials, const void* a, std::size_t n) { R::widen(partials, a, n); },
-            [](void* partials, const void* a, const void* b, std::size_t n) { R::start(partials, a, b, n); },
-            [](void* partials, const void* a, std::size_t n) { R::more(partials, a, n); },
-            [](void* partials, const void* others, std::size_t n) { R::join(partials, others, n); },
-            [](void* out, const void* partials, std::size_t n, int members) { R::finish(out, partials, n, members); },
-            [](void* out, std::size_t n) { R::identity(out, n); }};
+            [](void* partials, const void* a, std::size_t n) { R{}.widen(partials, a, n); },
+            [](void* partials, const void* a, const void* b, std::size_t n) { R{}.start(partials, a, b, n); },
+            [](void* partials, const void* a, std::size_t n) { R{}.more(partials, a, n); },
+            [](void* partials, const void* others, std::size_t n) { R{}.join(partials, others, n); },
+            [](void* out, const void* partials, std::size_t n, int members) { R{}.finish(out, partials, n, members); },
+            [](void* out, std::size_t n) { R{}.identity(out, n); }};
   }
 }
 

@@ -97,6 +97,11 @@ Error WorldCore::argument_error(const FaultRecord& fault) const {
       what = fmt::format("{}, {}, with {} bytes; at most {} were expected", as_address(fault.value),
                          describe(as_address(fault.value)), as_length(fault.high), as_length(fault.low));
       break;
+    case Fault::unsupported:
+      what = fmt::format("{}; the call has none of that name for {} and {} (docs/collectives.md has the table)",
+                         name_of(static_cast<Algo>(fault.value)), name_of(static_cast<DataType>(fault.low)),
+                         name_of(static_cast<ReduceOp>(fault.high)));
+      break;
     case Fault::overlap:
       what = fmt::format("{} bytes that overlap the other buffer of the call; separate ones were expected",
                          as_length(fault.value));

@@ -109,6 +109,9 @@ ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& cal
     if (!index_is_good(on.team, on.call, "channel", on.channel.index(), on.channel.workspace().channels())) return false;
     if (!index_is_good(on.team, on.call, "team size", on.members(), on.channel.workspace().members() + 1)) return false;
     if (!rank_is_good(on.team, on.call, "root", call.root)) return false;
+    if (why_not(call.collective, call.algo, call.type, call.op) != nullptr)
+      return refuse(on.team, on.call, Fault::unsupported, "algorithm", static_cast<std::int64_t>(call.algo),
+                    static_cast<std::int64_t>(call.type), static_cast<std::int64_t>(call.op));
   }
   if constexpr (kCheckAddresses) {
     const BufferElements elements = elements_of(call.collective, call.count, on.members());
@@ -125,12 +128,17 @@ ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& cal
   return true;
 }
 
-/// This group's `range` of a call. R: a Reduction, or an element size where nothing is combined.
-template <Group G, class R>
+/// This group's `range` of a call. R: a Reduction, or an element size where nothing is combined. C and A: what the call says,
+/// where it is known when compiling; A is automatic otherwise.
+template <Collective C = Collective::all_reduce, Algo A = Algo::automatic, Group G, class R>
 ISOTOPE_HD bool run_collective(const Stage<G>& on, const R& r, CollectiveCall call, const Range& range,
                                std::uint32_t groups) {
-  if (call.algo == Algo::automatic)
+  if constexpr (A != Algo::automatic) {
+    static_assert(has_algorithm(C, A), "the collective has no such algorithm");
+    call.algo = A;
+  } else if (call.algo == Algo::automatic) {
     call.algo = default_algorithm(call.collective, call.type, call.count * size_of(call.type));
+  }
 #if ISOTOPE_CHECKED
   // A channel that is none has no words to compare with.
   if (!index_is_good(on.team, on.call, "channel", on.channel.index(), on.channel.workspace().channels())) return false;
@@ -138,30 +146,31 @@ ISOTOPE_HD bool run_collective(const Stage<G>& on, const R& r, CollectiveCall ca
 #else
   (void)groups;
 #endif  // ISOTOPE_CHECKED
-  if constexpr (std::is_integral_v<R>) {
-    return collective_is_good(on, call, r) && run_moving(on, call, range, r);
+  if (!collective_is_good(on, call, size_of(call.type))) return false;
+  if constexpr (A != Algo::automatic) {
+    return run_one<C, A>(on, r, call, range);
   } else {
-    return collective_is_good(on, call, r.element()) && run_reducing(on, r, call, range);
+    return run_any_of(on, r, call, range);
   }
 }
 
-template <Group G, class R>
+template <Collective C, Algo A, Group G, class R>
 ISOTOPE_HD bool call_collective(G group, const Team& team, const Channel& channel, const R& r, const CollectiveCall& call,
                                 CallSite site) {
-  const Stage<G> on{group, team, channel, {name_of(call.collective), site}};
-  return run_collective(on, r, call, {0, call.count}, 1);
+  const Stage<G> on{group, team, channel, {name_of(C), site}};
+  return run_collective<C, A>(on, r, call, {0, call.count}, 1);
 }
 
 /// By a grid: each block a part, in whole lines.
-template <class R>
+template <Collective C, Algo A, class R>
 ISOTOPE_HD bool call_collective(Grid, const Team& team, const Workspace& workspace, const R& r, const CollectiveCall& call,
                                 CallSite site) {
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
-  const Stage<Block> on{block, team, channel, {name_of(call.collective), site}};
+  const Stage<Block> on{block, team, channel, {name_of(C), site}};
   const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()),
                             128 / size_of(call.type));
-  const bool well = run_collective(on, r, call, {part.begin, part.count}, block.grid_size());
+  const bool well = run_collective<C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
   return grid_sync(team, site) && well;
 }
 
@@ -175,13 +184,15 @@ ISOTOPE_HD constexpr DataType moved_as() {
 
 }  // namespace detail
 
-// `Who` is a group with a Channel, or a Grid with a Workspace, which is a channel for each of its blocks.
+// `Who` is a group with a Channel, or a Grid with a Workspace, which is a channel for each of its blocks. An algorithm that is
+// given as a template argument is compiled alone, which spares registers and time on GPUs; one given as a value is found among all.
 #define ISOTOPE_COMBINE(name)                                                                                          \
-  template <ReduceOp Op, Accumulate A = Accumulate::wide, class Who, class Where, class T>                             \
+  template <ReduceOp Op, Accumulate A = Accumulate::wide, Algo By = Algo::automatic, class Who, class Where, class T>  \
   ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,      \
-                       std::size_t n, Algo algo = Algo::automatic, CallSite site = CallSite::current()) {              \
-    return detail::call_collective(who, team, where, Reduction<T, Op, A>{},                                            \
-                                   {Collective::name, algo, data_type_of<T>, Op, A, 0, dst, src, n}, site);            \
+                       std::size_t n, Algo algo = By, CallSite site = CallSite::current()) {                           \
+    return detail::call_collective<Collective::name, By>(                                                              \
+        who, team, where, Reduction<T, Op, A>{}, {Collective::name, algo, data_type_of<T>, Op, A, 0, dst, src, n},     \
+        site);                                                                                                         \
   }
 ISOTOPE_COMBINE(all_reduce)
 ISOTOPE_COMBINE(reduce_scatter)
@@ -189,31 +200,36 @@ ISOTOPE_COMBINE(inclusive_scan)
 ISOTOPE_COMBINE(exclusive_scan)
 #undef ISOTOPE_COMBINE
 
-template <ReduceOp Op, Accumulate A = Accumulate::wide, class Who, class Where, class T>
+template <ReduceOp Op, Accumulate A = Accumulate::wide, Algo By = Algo::automatic, class Who, class Where, class T>
 ISOTOPE_HD bool reduce(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,
-                       std::size_t n, int root, Algo algo = Algo::automatic, CallSite site = CallSite::current()) {
-  return detail::call_collective(who, team, where, Reduction<T, Op, A>{},
-                                 {Collective::reduce, algo, data_type_of<T>, Op, A, root, dst, src, n}, site);
+                       std::size_t n, int root, Algo algo = By, CallSite site = CallSite::current()) {
+  return detail::call_collective<Collective::reduce, By>(
+      who, team, where, Reduction<T, Op, A>{}, {Collective::reduce, algo, data_type_of<T>, Op, A, root, dst, src, n}, site);
 }
 
+namespace detail {
+template <class T>
+ISOTOPE_HD CollectiveCall moving(Collective collective, Algo algo, T* dst, const T* src, std::size_t n, int root = 0) {
+  return {collective, algo, moved_as<T>(), ReduceOp::add, Accumulate::wide, root, dst, src, n};
+}
+}  // namespace detail
+
 #define ISOTOPE_MOVE(name)                                                                                             \
-  template <class Who, class Where, class T>                                                                           \
+  template <Algo By = Algo::automatic, class Who, class Where, class T>                                                \
   ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,      \
-                       std::size_t each, Algo algo = Algo::automatic, CallSite site = CallSite::current()) {           \
-    return detail::call_collective(                                                                                    \
-        who, team, where, sizeof(T),                                                                                   \
-        {Collective::name, algo, detail::moved_as<T>(), ReduceOp::add, Accumulate::wide, 0, dst, src, each}, site);    \
+                       std::size_t each, Algo algo = By, CallSite site = CallSite::current()) {                        \
+    return detail::call_collective<Collective::name, By>(                                                              \
+        who, team, where, sizeof(T), detail::moving<T>(Collective::name, algo, dst, src, each), site);                 \
   }
 ISOTOPE_MOVE(all_gather)
 ISOTOPE_MOVE(all_to_all)
 #undef ISOTOPE_MOVE
 
-template <class Who, class Where, class T>
+template <Algo By = Algo::automatic, class Who, class Where, class T>
 ISOTOPE_HD bool broadcast(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,
-                          std::size_t n, int root, Algo algo = Algo::automatic, CallSite site = CallSite::current()) {
-  return detail::call_collective(
-      who, team, where, sizeof(T),
-      {Collective::broadcast, algo, detail::moved_as<T>(), ReduceOp::add, Accumulate::wide, root, dst, src, n}, site);
+                          std::size_t n, int root, Algo algo = By, CallSite site = CallSite::current()) {
+  return detail::call_collective<Collective::broadcast, By>(
+      who, team, where, sizeof(T), detail::moving<T>(Collective::broadcast, algo, dst, src, n, root), site);
 }
 
 }  // namespace isotope

@@ -74,22 +74,37 @@ ISOTOPE_HD void fold_blocks(const R& r, int inputs, In in, int outputs, Out out,
   if (past_caches) platform::end_copies_past_caches();
 }
 
-/// One thread, 16 bytes at a time with partials in registers; neighbouring threads take neighbouring words.
-template <class R, class In, class Out>
+/// One thread, 16 bytes at a time with partials in registers; neighbouring threads take neighbouring words, and each has
+/// `Deep` loads under way.
+template <int Deep, class R, class In, class Out>
 ISOTOPE_HD void fold_words(const R& r, int inputs, In in, int outputs, Out out, std::size_t words, int members,
                            std::uint32_t rank, std::uint32_t size) {
   constexpr auto kLanes = R::template lanes<16>();
-  for (std::size_t word = rank; word < words; word += size) {
-    typename R::template Partials<16> partials;
-    Bits128 value = platform::load_wide<Bits128>(in(0) + word * 16);
-    r.widen(partials.data(), &value, kLanes);
-    for (int k = 1; k < inputs; ++k) {
-      value = platform::load_wide<Bits128>(in(k) + word * 16);
-      r.more(partials.data(), &value, kLanes);
+  const std::size_t step = size;
+  std::size_t word = rank;
+  for (; word + (Deep - 1) * step < words; word += Deep * step) {
+    typename R::template Partials<16> partials[Deep];
+    Bits128 values[Deep];
+    for (int k = 0; k < inputs; ++k) {
+      ISOTOPE_UNROLL
+      for (int i = 0; i < Deep; ++i) values[i] = platform::load_wide<Bits128>(in(k) + (word + i * step) * 16);
+      ISOTOPE_UNROLL
+      for (int i = 0; i < Deep; ++i) {
+        if (k == 0) {
+          r.widen(partials[i].data(), &values[i], kLanes);
+        } else {
+          r.more(partials[i].data(), &values[i], kLanes);
+        }
+      }
     }
-    r.finish(&value, partials.data(), kLanes, members);
-    for (int k = 0; k < outputs; ++k) platform::store_wide(out(k) + word * 16, value);
+    ISOTOPE_UNROLL
+    for (int i = 0; i < Deep; ++i) r.finish(&values[i], partials[i].data(), kLanes, members);
+    for (int k = 0; k < outputs; ++k) {
+      ISOTOPE_UNROLL
+      for (int i = 0; i < Deep; ++i) platform::store_wide(out(k) + (word + i * step) * 16, values[i]);
+    }
   }
+  if constexpr (Deep > 1) fold_words<1>(r, inputs, in, outputs, out, words, members, static_cast<std::uint32_t>(word), size);
 }
 
 /// The same, one element at a time.
@@ -98,10 +113,10 @@ ISOTOPE_HD void fold_elements(const R& r, int inputs, In in, int outputs, Out ou
                               int members, std::uint32_t rank, std::uint32_t size) {
   using T = typename R::Element;
   for (std::size_t i = begin + rank; i < begin + count; i += size) {
-    auto partial = R::widen_one(reinterpret_cast<const T*>(in(0))[i]);
+    auto partial = r.widen_one(reinterpret_cast<const T*>(in(0))[i]);
     for (int k = 1; k < inputs; ++k)
-      partial = R::combine_one(partial, R::widen_one(reinterpret_cast<const T*>(in(k))[i]));
-    const T value = R::finish_one(partial, members);
+      partial = r.combine_one(partial, r.widen_one(reinterpret_cast<const T*>(in(k))[i]));
+    const T value = r.finish_one(partial, members);
     for (int k = 0; k < outputs; ++k) reinterpret_cast<T*>(out(k))[i] = value;
   }
 }
@@ -115,7 +130,7 @@ ISOTOPE_HD void fold(G group, const R& r, int inputs, In in, int outputs, Out ou
     for (int k = 0; k < inputs; ++k) wide = wide && aligned16(in(k));
     for (int k = 0; k < outputs; ++k) wide = wide && aligned16(out(k));
     const std::size_t words = wide ? count * r.element() / 16 : 0, done = words * 16 / r.element();
-    fold_words(r, inputs, in, outputs, out, words, members, group.thread_rank(), group.size());
+    fold_words<4>(r, inputs, in, outputs, out, words, members, group.thread_rank(), group.size());
     fold_elements(r, inputs, in, outputs, out, done, count - done, members, group.thread_rank(), group.size());
   } else {
     const Slice mine = slice_of(count, static_cast<int>(group.thread_rank()), static_cast<int>(group.size()), 64);

@@ -81,87 +81,66 @@ ISOTOPE_HD bool same_call(const Stage<G>& on, const CollectiveCall& call, std::u
 }
 #endif  // ISOTOPE_CHECKED
 
-/// This group's `range` of a call that combines. `call.algo` is one of the collective's, not automatic.
-template <Group G, class R>
-ISOTOPE_HD bool run_reducing(const Stage<G>& on, const R& r, const CollectiveCall& call, const Range& range) {
-  char* dst = static_cast<char*>(call.dst) + range.begin * r.element();
-  const char* src = static_cast<const char*>(call.src) + range.begin * r.element();
-  const std::size_t n = range.count;
-  const Blocks blocks{n, call.count};
-  switch (call.collective) {
-    case Collective::all_reduce:
-      switch (call.algo) {
-        case Algo::one_shot:
-          return all_reduce_one_shot(on, r, dst, src, n);
-        case Algo::ll8:
-          return all_reduce_packets<Ll8>(on, r, dst, src, n);
-        case Algo::ll16:
-          return all_reduce_packets<Ll16>(on, r, dst, src, n);
-        case Algo::ll128:
-          return all_reduce_packets<Ll128>(on, r, dst, src, n);
-        case Algo::lamport:
-          return all_reduce_packets<Lamport>(on, r, dst, src, n);
-        case Algo::multimem_one_shot:
-          return all_reduce_multimem_one_shot(on, r, dst, src, n);
-        case Algo::multimem_two_shot:
-          return all_reduce_multimem_two_shot(on, r, dst, src, n);
-        case Algo::ring:
-          return all_reduce_ring(on, r, dst, src, n);
-        case Algo::double_tree:
-          return all_reduce_double_tree(on, r, dst, src, n);
-        default:
-          return all_reduce_two_shot(on, r, dst, src, n);
-      }
-    case Collective::reduce:
-      return reduce_direct(on, r, dst, src, n, call.root, call.algo == Algo::one_shot);
-    case Collective::reduce_scatter:
-      switch (call.algo) {
-        case Algo::ring:
-          return reduce_scatter_ring(on, r, dst, src, blocks);
-        case Algo::multimem:
-          return reduce_scatter_multimem(on, r, dst, src, blocks);
-        default:
-          return reduce_scatter_pull(on, r, dst, src, blocks);
-      }
-    default:
-      return scan_direct(on, r, dst, src, n, call.collective == Collective::inclusive_scan);
+/// This group's `range` of a call, by one algorithm of one collective: nothing else is compiled in. R: a reduction, or the
+/// bytes of an element where nothing is combined.
+template <Collective C, Algo A, Group G, class R>
+ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& call, const Range& range) {
+  std::size_t element = 0;
+  if constexpr (combines(C)) {
+    element = r.element();
+  } else {
+    element = r;
+  }
+  char* dst = static_cast<char*>(call.dst) + range.begin * element;
+  const char* src = static_cast<const char*>(call.src) + range.begin * element;
+  const std::size_t n = range.count, bytes = n * element;
+  const Blocks elements{n, call.count}, blocks{bytes, call.count * element};
+  constexpr bool kGather = C == Collective::all_gather;
+  if constexpr (C == Collective::all_reduce) {
+    if constexpr (A == Algo::one_shot) return all_reduce_one_shot(on, r, dst, src, n);
+    if constexpr (A == Algo::two_shot) return all_reduce_two_shot(on, r, dst, src, n);
+    if constexpr (A == Algo::ll8) return all_reduce_packets<Ll8>(on, r, dst, src, n);
+    if constexpr (A == Algo::ll16) return all_reduce_packets<Ll16>(on, r, dst, src, n);
+    if constexpr (A == Algo::ll128) return all_reduce_packets<Ll128>(on, r, dst, src, n);
+    if constexpr (A == Algo::lamport) return all_reduce_packets<Lamport>(on, r, dst, src, n);
+    if constexpr (A == Algo::multimem_one_shot) return all_reduce_multimem_one_shot(on, r, dst, src, n);
+    if constexpr (A == Algo::multimem_two_shot) return all_reduce_multimem_two_shot(on, r, dst, src, n);
+    if constexpr (A == Algo::ring) return all_reduce_ring(on, r, dst, src, n);
+    if constexpr (A == Algo::double_tree) return all_reduce_double_tree(on, r, dst, src, n);
+  } else if constexpr (C == Collective::reduce) {
+    return reduce_direct(on, r, dst, src, n, call.root, A == Algo::one_shot);
+  } else if constexpr (C == Collective::reduce_scatter) {
+    if constexpr (A == Algo::pull) return reduce_scatter_pull(on, r, dst, src, elements);
+    if constexpr (A == Algo::ring) return reduce_scatter_ring(on, r, dst, src, elements);
+    if constexpr (A == Algo::multimem) return reduce_scatter_multimem(on, r, dst, src, elements);
+  } else if constexpr (C == Collective::inclusive_scan || C == Collective::exclusive_scan) {
+    return scan_direct(on, r, dst, src, n, C == Collective::inclusive_scan);
+  } else if constexpr (C == Collective::broadcast) {
+    if constexpr (A == Algo::flat) return broadcast_flat(on, dst, src, bytes, call.root);
+    if constexpr (A == Algo::tree) return broadcast_down(on, dst, src, bytes, call.root, 2, bytes != 0 ? bytes : 1);
+    if constexpr (A == Algo::pipelined) return broadcast_down(on, dst, src, bytes, call.root, 1, 64 * 1024);
+  } else {
+    if constexpr (A == Algo::ll8) return exchange_packets<Ll8>(on, kGather, dst, src, blocks);
+    if constexpr (A == Algo::ll16) return exchange_packets<Ll16>(on, kGather, dst, src, blocks);
+    if constexpr (A == Algo::ll128) return exchange_packets<Ll128>(on, kGather, dst, src, blocks);
+    if constexpr (A == Algo::push) return all_gather_push(on, dst, src, blocks);
+    if constexpr (A == Algo::pull) return all_gather_pull(on, dst, src, blocks);
+    if constexpr (A == Algo::push_2d) return all_gather_push_2d(on, dst, src, blocks);
+    if constexpr (A == Algo::direct) return all_to_all_direct(on, dst, src, blocks);
   }
 }
 
-/// The same of a call that moves `element` bytes each.
-template <Group G>
-ISOTOPE_HD bool run_moving(const Stage<G>& on, const CollectiveCall& call, const Range& range, std::size_t element) {
-  char* dst = static_cast<char*>(call.dst) + range.begin * element;
-  const char* src = static_cast<const char*>(call.src) + range.begin * element;
-  const std::size_t bytes = range.count * element;
-  const Blocks blocks{bytes, call.count * element};
-  if (call.collective == Collective::broadcast) {
-    switch (call.algo) {
-      case Algo::tree:
-        return broadcast_down(on, dst, src, bytes, call.root, 2, bytes != 0 ? bytes : 1);
-      case Algo::pipelined:
-        return broadcast_down(on, dst, src, bytes, call.root, 1, 64 * 1024);
-      default:
-        return broadcast_flat(on, dst, src, bytes, call.root);
-    }
+/// The same, the algorithm found among all of them.
+template <Group G, class R>
+ISOTOPE_HD bool run_any_of(const Stage<G>& on, const R& r, const CollectiveCall& call, const Range& range) {
+#define X(c, a, dst, src)                                                                                    \
+  if constexpr (combines(Collective::c) != std::is_integral_v<R>) {                                          \
+    if (call.collective == Collective::c && call.algo == Algo::a)                                            \
+      return run_one<Collective::c, Algo::a>(on, r, call, range);                                            \
   }
-  const bool gather = call.collective == Collective::all_gather;
-  switch (call.algo) {
-    case Algo::ll8:
-      return exchange_packets<Ll8>(on, gather, dst, src, blocks);
-    case Algo::ll16:
-      return exchange_packets<Ll16>(on, gather, dst, src, blocks);
-    case Algo::ll128:
-      return exchange_packets<Ll128>(on, gather, dst, src, blocks);
-    case Algo::pull:
-      return all_gather_pull(on, dst, src, blocks);
-    case Algo::push_2d:
-      return all_gather_push_2d(on, dst, src, blocks);
-    case Algo::push:
-      return all_gather_push(on, dst, src, blocks);
-    default:
-      return gather ? all_gather_push(on, dst, src, blocks) : all_to_all_direct(on, dst, src, blocks);
-  }
+#include "isotope/collective/algorithms.def"
+#undef X
+  return false;
 }
 
 }  // namespace detail

@@ -29,6 +29,8 @@ ISOTOPE_HD constexpr Code code_of(Fault fault) {
       return Code::not_symmetric;
     case Fault::mismatch:
       return Code::mismatch;
+    case Fault::unsupported:
+      return Code::not_supported;
     case Fault::overlap:
       return Code::invalid_argument;
     case Fault::rank:

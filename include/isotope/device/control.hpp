@@ -24,6 +24,7 @@ enum class Fault : std::uint32_t {
   not_symmetric,  // the address `value`, `high` bytes long, lies in no symmetric object
   past_object,    // `high` bytes at `value` end after the object that has `low` bytes from there
   mismatch,       // PE `high` passed `low` where this one passed `value`
+  unsupported,    // a collective has no algorithm `value` for type `low` and operation `high`
   overlap,        // `value` bytes of the argument overlap another one's where they may not
 };
 

@@ -6,29 +6,25 @@
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/collective/calls.hpp"
+#include "isotope/collective/op_reduction.hpp"
 #include "isotope/collective/variable.hpp"
 #include "isotope/host/world.hpp"
 
 namespace isotope::detail {
 
-/// Block b of the grid on channel b. No sync of the grid at the end: the end of the kernel is one.
-template <class T, ReduceOp Op, Accumulate A>
-ISOTOPE_KERNEL void combine_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
-  const Block block = this_block();
-  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
-  const Slice part =
-      slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()), 128 / sizeof(T));
-  const Stage<Block> on{block, team, channel, {name_of(call.collective), site}};
-  run_collective(on, Reduction<T, Op, A>{}, call, {part.begin, part.count}, block.grid_size());
-}
+/// Threads of a block on a GPU, and the most: each may have 128 registers.
+inline constexpr int kCollectiveThreads = 512;
 
-template <int Bytes>
-ISOTOPE_KERNEL void move_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
+/// Block b of the grid on channel b. R: a reduction, or the bytes of an element. No sync of the grid at the end: the end of the
+/// kernel is one.
+template <Collective C, Algo A, class R>
+ISOTOPE_KERNEL void collective_kernel(Team team, Workspace workspace, CollectiveCall call, R r, CallSite site) {
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
-  const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()), 128 / Bytes);
-  const Stage<Block> on{block, team, channel, {name_of(call.collective), site}};
-  run_collective(on, static_cast<std::size_t>(Bytes), call, {part.begin, part.count}, block.grid_size());
+  const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()),
+                              128 / size_of(call.type));
+  const Stage<Block> on{block, team, channel, {name_of(C), site}};
+  run_collective<C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
 }
 
 template <class T>
@@ -48,44 +44,51 @@ ISOTOPE_KERNEL void all_to_all_v_kernel(Team team, Workspace workspace, T* dst, 
 
 /// One block; of one thread where threads take turns.
 inline LaunchConfig one_group(const World& world, const Stream& stream) {
-  return {.block = world.drives_gpu() ? 512u : 1u, .stream = stream};
+  return {.block = world.drives_gpu() ? static_cast<unsigned>(kCollectiveThreads) : 1u, .stream = stream};
 }
 
-/// The kernel of one type, its operation found among all. Instantiates them: for files that nvcc compiles.
-template <class T>
-void launch_on_gpu(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace,
-                   const CollectiveCall& call, CallSite site) {
-  if (!combines(call.collective)) {
-    world.launch<move_kernel<sizeof(T)>>(config, team, workspace, call, site);
-    return;
-  }
-  const auto launch = [&]<ReduceOp Op>() {
-    if constexpr (reduces(data_type_of<T>, Op)) {
-      if (is_narrow_float<T> && call.accumulate == Accumulate::native) {
-        world.launch<combine_kernel<T, Op, Accumulate::native>>(config, team, workspace, call, site);
-      } else {
-        world.launch<combine_kernel<T, Op, Accumulate::wide>>(config, team, workspace, call, site);
+/// Sums, the common case, by the algorithms that are fast on GPUs have a kernel of their own.
+constexpr bool has_own_kernel(Collective collective, Algo algo, ReduceOp op) {
+  return op == ReduceOp::add && ((collective == Collective::all_reduce && (algo == Algo::lamport || algo == Algo::two_shot)) ||
+                                 (collective == Collective::reduce_scatter && algo == Algo::pull));
+}
+
+template <Collective C, Algo A, class T>
+void launch_combining(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace,
+                      const CollectiveCall& call, CallSite site) {
+  if constexpr (why_not(C, A, data_type_of<T>, ReduceOp::add) == nullptr) {
+    if constexpr (is_narrow_float<T>) {
+      if (call.accumulate == Accumulate::native) {
+        using Native = OpReduction<T, Accumulate::native>;
+        return world.launch<collective_kernel<C, A, Native>, kCollectiveThreads>(config, team, workspace, call, Native(call.op), site);
       }
     }
-  };
-  switch (call.op) {
-    case ReduceOp::add:
-      return launch.template operator()<ReduceOp::add>();
-    case ReduceOp::min:
-      return launch.template operator()<ReduceOp::min>();
-    case ReduceOp::max:
-      return launch.template operator()<ReduceOp::max>();
-    case ReduceOp::bit_and:
-      return launch.template operator()<ReduceOp::bit_and>();
-    case ReduceOp::bit_or:
-      return launch.template operator()<ReduceOp::bit_or>();
-    case ReduceOp::bit_xor:
-      return launch.template operator()<ReduceOp::bit_xor>();
-    case ReduceOp::multiply:
-      return launch.template operator()<ReduceOp::multiply>();
-    case ReduceOp::average:
-      return launch.template operator()<ReduceOp::average>();
+    if constexpr (has_own_kernel(C, A, ReduceOp::add)) {
+      if (call.op == ReduceOp::add) {
+        using Sum = Reduction<T, ReduceOp::add>;
+        return world.launch<collective_kernel<C, A, Sum>, kCollectiveThreads>(config, team, workspace, call, Sum{}, site);
+      }
+    }
+    world.launch<collective_kernel<C, A, OpReduction<T>>, kCollectiveThreads>(config, team, workspace, call, OpReduction<T>(call.op), site);
   }
+}
+
+/// The kernel of one collective and type, its algorithm found among all. Instantiates them: for files that nvcc compiles.
+template <Collective C, class T>
+void launch_on_gpu(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace,
+                   const CollectiveCall& call, CallSite site) {
+#define X(c, a, dst, src)                                                                                               \
+  if constexpr (C == Collective::c) {                                                                                   \
+    if (call.algo == Algo::a) {                                                                                         \
+      if constexpr (combines(C)) {                                                                                      \
+        launch_combining<C, Algo::a, T>(world, config, team, workspace, call, site);                                    \
+      } else {                                                                                                          \
+        world.launch<collective_kernel<C, Algo::a, std::size_t>, kCollectiveThreads>(config, team, workspace, call, sizeof(T), site);       \
+      }                                                                                                                 \
+    }                                                                                                                   \
+  }
+#include "isotope/collective/algorithms.def"
+#undef X
 }
 
 }  // namespace isotope::detail

@@ -58,7 +58,7 @@ class Collectives {
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>                                                                    \
   void name(T* dst, const T* src, std::size_t n, ReduceOp op = ReduceOp::add, const How& how = {},                       \
             CallSite site = CallSite::current()) {                                                                       \
-    run_typed<T, Gpu>({Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, site);                \
+    run_typed<Collective::name, T, Gpu>({Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, site);                \
   }
   ISOTOPE_COMBINE(all_reduce)
   ISOTOPE_COMBINE(reduce_scatter)
@@ -68,19 +68,19 @@ class Collectives {
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   void reduce(T* dst, const T* src, std::size_t n, ReduceOp op, int root, const How& how = {},
               CallSite site = CallSite::current()) {
-    run_typed<T, Gpu>({Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how, site);
+    run_typed<Collective::reduce, T, Gpu>({Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how, site);
   }
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   void all_gather(T* dst, const T* src, std::size_t each, const How& how = {}, CallSite site = CallSite::current()) {
-    run_typed<T, Gpu>(moving<T>(Collective::all_gather, how, dst, src, each), how, site);
+    run_typed<Collective::all_gather, T, Gpu>(detail::moving<T>(Collective::all_gather, how.algo, dst, src, each), how, site);
   }
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   void all_to_all(T* dst, const T* src, std::size_t each, const How& how = {}, CallSite site = CallSite::current()) {
-    run_typed<T, Gpu>(moving<T>(Collective::all_to_all, how, dst, src, each), how, site);
+    run_typed<Collective::all_to_all, T, Gpu>(detail::moving<T>(Collective::all_to_all, how.algo, dst, src, each), how, site);
   }
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   void broadcast(T* dst, const T* src, std::size_t n, int root, const How& how = {}, CallSite site = CallSite::current()) {
-    run_typed<T, Gpu>(moving<T>(Collective::broadcast, how, dst, src, n, root), how, site);
+    run_typed<Collective::broadcast, T, Gpu>(detail::moving<T>(Collective::broadcast, how.algo, dst, src, n, root), how, site);
   }
   /// Returns how many elements came, of all members together.
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
@@ -106,28 +106,23 @@ class Collectives {
   void run(const CollectiveCall& call, CallSite site = CallSite::current());
 
   /// Enqueues a call whose element type is T.
-  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
+  template <Collective C, class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   void enqueue_typed(const Stream& stream, CollectiveCall call, const How& how, CallSite site) {
     if (!world_->drives_gpu()) return enqueue(stream, call, site);
     if constexpr (Gpu) {
       check(call, site);
-      detail::launch_on_gpu<T>(*world_, shape(call, how, stream), team_, workspace_, call, site);
+      detail::launch_on_gpu<C, T>(*world_, shape(call, how, stream), team_, workspace_, call, site);
     } else {
       refuse_gpu(call, site);
     }
-  }
-  /// A call of a moving collective, for elements of T.
-  template <class T>
-  static CollectiveCall moving(Collective collective, const How& how, T* dst, const T* src, std::size_t n, int root = 0) {
-    return {collective, how.algo, detail::moved_as<T>(), ReduceOp::add, Accumulate::wide, root, dst, src, n};
   }
 
  private:
   struct Choices;
 
-  template <class T, bool Gpu>
+  template <Collective C, class T, bool Gpu>
   void run_typed(const CollectiveCall& call, const How& how, CallSite site) {
-    enqueue_typed<T, Gpu>({}, call, how, site);
+    enqueue_typed<C, T, Gpu>({}, call, how, site);
     world_->stream().synchronize();
   }
   void require_member(const char* call, CallSite site) const;
@@ -153,7 +148,7 @@ inline namespace ISOTOPE_COMPILED_FOR {
   template <class T>                                                                                                     \
   void name(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, ReduceOp op = ReduceOp::add,   \
             const How& how = {}, CallSite site = CallSite::current()) {                                                  \
-    coll.enqueue_typed<T>(stream, {Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, \
+    coll.enqueue_typed<Collective::name, T>(stream, {Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, \
                           site);                                                                                         \
   }
 ISOTOPE_COMBINE(all_reduce)
@@ -164,23 +159,23 @@ ISOTOPE_COMBINE(exclusive_scan)
 template <class T>
 void reduce(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, ReduceOp op, int root,
             const How& how = {}, CallSite site = CallSite::current()) {
-  coll.enqueue_typed<T>(stream, {Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how,
+  coll.enqueue_typed<Collective::reduce, T>(stream, {Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how,
                         site);
 }
 template <class T>
 void all_gather(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t each, const How& how = {},
                 CallSite site = CallSite::current()) {
-  coll.enqueue_typed<T>(stream, Collectives::moving<T>(Collective::all_gather, how, dst, src, each), how, site);
+  coll.enqueue_typed<Collective::all_gather, T>(stream, detail::moving<T>(Collective::all_gather, how.algo, dst, src, each), how, site);
 }
 template <class T>
 void all_to_all(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t each, const How& how = {},
                 CallSite site = CallSite::current()) {
-  coll.enqueue_typed<T>(stream, Collectives::moving<T>(Collective::all_to_all, how, dst, src, each), how, site);
+  coll.enqueue_typed<Collective::all_to_all, T>(stream, detail::moving<T>(Collective::all_to_all, how.algo, dst, src, each), how, site);
 }
 template <class T>
 void broadcast(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, int root, const How& how = {},
                CallSite site = CallSite::current()) {
-  coll.enqueue_typed<T>(stream, Collectives::moving<T>(Collective::broadcast, how, dst, src, n, root), how, site);
+  coll.enqueue_typed<Collective::broadcast, T>(stream, detail::moving<T>(Collective::broadcast, how.algo, dst, src, n, root), how, site);
 }
 
 }  // namespace ISOTOPE_COMPILED_FOR
