@@ -67,8 +67,9 @@ test-gpu:
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library_checked -DISOTOPE_CHECKED=1
 	@tools/setup build test
 	@$(CONFIGURE)
-	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world isotope_cli
+	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world gpu_collectives isotope_cli
 	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_world
+	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_collectives all
 
 bench-gpu:
 	@mkdir -p build/gpu && $(GPU_RUN) bench/gpu/primitives.cu primitives | tee build/gpu/primitives.jsonl

@@ -42,8 +42,8 @@ done
     fi
   done
 done
-if pgrep -f nvidia-cuda-mps >/dev/null; then
-  echo "FAILED: an MPS daemon is left"
+if compgen -G "${TMPDIR:-/tmp}/isotope-mps-*" >/dev/null; then
+  echo "FAILED: a job's MPS daemon, or its folder, is left"
   failed=1
 fi
 exit $failed

@@ -1,0 +1,155 @@
+// Collectives as a GPU runs them: every algorithm from the host and on a stream, some from inside kernels and from a graph of
+// launches. The same program runs on the CPU. Run as a job; prints what failed and one line at the end.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "isotope/host/choice.hpp"
+#include "isotope/isotope.hpp"
+
+namespace gpu_collectives {
+
+using namespace isotope;
+
+int checks = 0, failures = 0;
+
+void expect(const World& world, bool good, const std::string& what) {
+  __atomic_add_fetch(&checks, 1, __ATOMIC_RELAXED);
+  if (good) return;
+  __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
+  std::printf("PE %d: FAILED: %s\n", world.rank(), what.c_str());
+}
+
+int value(int pe, std::size_t i, int round) { return static_cast<int>(i % 1000) + pe * 1001 + round * 17; }
+
+/// One PE's buffers, and what they hold.
+struct Buffers {
+  World& world;
+  Symmetric<float> src, dst;
+  std::size_t most;
+
+  Buffers(World& w, std::size_t n) : world(w), src(w.alloc<float>(n)), dst(w.alloc<float>(n)), most(n) {}
+  void fill(std::size_t n, int round) const {
+    std::vector<float> values(n);
+    for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(value(world.rank(), i, round));
+    src.write(values);
+    dst.write(std::vector<float>(most, -1.0f));
+    world.barrier();
+  }
+  template <class Expected>
+  void check(std::size_t n, const std::string& what, Expected expected) const {
+    const auto got = dst.read();
+    std::size_t wrong = n;
+    for (std::size_t i = n; i-- > 0;)
+      if (got[i] != static_cast<float>(expected(i))) wrong = i;
+    const bool past = n < most && got[n] != -1.0f;
+    expect(world, wrong == n && !past, what + " of " + std::to_string(n) + (past ? " wrote past its end" : ", element " + std::to_string(wrong)));
+    world.barrier();
+  }
+};
+
+void from_the_host(World& world, Collectives& coll, std::size_t n) {
+  const int pes = world.size(), me = world.rank();
+  const auto all = static_cast<std::size_t>(pes) * n;
+  const Buffers b(world, all + 1);
+  const auto sum = [&](std::size_t i, int round) {
+    int total = 0;
+    for (int k = 0; k < pes; ++k) total += value(k, i, round);
+    return total;
+  };
+  int round = 0;
+  for (const Algo algo : algorithms_of(Collective::all_reduce)) {
+    b.fill(n, ++round);
+    coll.all_reduce(b.dst.data(), b.src.data(), n, ReduceOp::add, {.algo = algo});
+    b.check(n, std::string("all_reduce ") + name_of(algo), [&](std::size_t i) { return sum(i, round); });
+    b.fill(n, ++round);
+    coll.all_reduce(b.dst.data(), b.src.data(), n, ReduceOp::max, {.algo = algo});
+    b.check(n, std::string("all_reduce max ") + name_of(algo), [&](std::size_t i) { return value(pes - 1, i, round); });
+  }
+  for (const Algo algo : algorithms_of(Collective::reduce_scatter)) {
+    b.fill(all, ++round);
+    coll.reduce_scatter(b.dst.data(), b.src.data(), n, ReduceOp::add, {.algo = algo});
+    b.check(n, std::string("reduce_scatter ") + name_of(algo),
+            [&](std::size_t i) { return sum(static_cast<std::size_t>(me) * n + i, round); });
+  }
+  for (const Algo algo : algorithms_of(Collective::all_gather)) {
+    b.fill(n, ++round);
+    coll.all_gather(b.dst.data(), b.src.data(), n, {.algo = algo});
+    b.check(all, std::string("all_gather ") + name_of(algo),
+            [&](std::size_t i) { return value(static_cast<int>(i / n), i % n, round); });
+  }
+  for (const Algo algo : algorithms_of(Collective::all_to_all)) {
+    b.fill(all, ++round);
+    coll.all_to_all(b.dst.data(), b.src.data(), n, {.algo = algo});
+    b.check(all, std::string("all_to_all ") + name_of(algo), [&](std::size_t i) {
+      return value(static_cast<int>(i / n), static_cast<std::size_t>(me) * n + i % n, round);
+    });
+  }
+  for (const Algo algo : algorithms_of(Collective::broadcast)) {
+    const int root = ++round % pes;
+    b.fill(n, round);
+    coll.broadcast(b.dst.data(), b.src.data(), n, root, {.algo = algo});
+    b.check(n, std::string("broadcast ") + name_of(algo), [&](std::size_t i) { return value(root, i, round); });
+  }
+  b.fill(n, ++round);
+  coll.exclusive_scan(b.dst.data(), b.src.data(), n);
+  b.check(n, "exclusive_scan", [&](std::size_t i) {
+    int total = 0;
+    for (int k = 0; k < me; ++k) total += value(k, i, round);
+    return total;
+  });
+}
+
+/// Many calls on a stream without waiting in between, of several algorithms on the same channels.
+void back_to_back(World& world, Collectives& coll) {
+  constexpr std::size_t kCount = 5003;
+  const int pes = world.size();
+  const Buffers b(world, kCount);
+  Stream stream = world.create_stream();
+  b.fill(kCount, 1);
+  // Averages of averages: all equal after the first, and stay so.
+  constexpr Algo kInTurn[] = {Algo::lamport, Algo::two_shot, Algo::one_shot, Algo::lamport, Algo::ring, Algo::ll16, Algo::lamport};
+  on_stream::all_reduce(coll, stream, b.dst.data(), b.src.data(), kCount, ReduceOp::max);
+  for (int i = 0; i < 70; ++i)
+    on_stream::all_reduce(coll, stream, b.dst.data(), b.dst.data(), kCount, ReduceOp::max, {.algo = kInTurn[i % 7]});
+  stream.synchronize();
+  b.check(kCount, "70 all_reduces in a row", [&](std::size_t i) { return value(pes - 1, i, 1); });
+}
+
+ISOTOPE_KERNEL void fused(Team team, Workspace workspace, float* dst, const float* src, std::size_t n, int rounds) {
+  const Block block = this_block();
+  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
+  const std::size_t mine = n / block.grid_size(), at = mine * block.rank();
+  for (int i = 0; i < rounds; ++i)
+    if (!all_reduce<ReduceOp::add, Accumulate::wide, Algo::lamport>(block, team, channel, dst + at, src + at, mine)) return;
+  if (!all_reduce<ReduceOp::add, Accumulate::wide, Algo::two_shot>(this_grid(), team, workspace, dst, src, n)) return;
+}
+
+void inside_a_kernel(World& world, Collectives& coll) {
+  constexpr std::size_t kCount = 4096;
+  const Buffers b(world, kCount);
+  b.fill(kCount, 3);
+  world.launch<fused, 256>({.grid = 2, .block = 256}, coll.team(), coll.workspace(), b.dst.data(), b.src.data(), kCount, 20);
+  world.synchronize();
+  b.check(kCount, "all_reduce in a kernel", [&](std::size_t i) {
+    int total = 0;
+    for (int k = 0; k < world.size(); ++k) total += value(k, i, 3);
+    return total;
+  });
+}
+
+}  // namespace gpu_collectives
+
+ISOTOPE_MAIN(argc, argv) {
+  using namespace gpu_collectives;
+  (void)argc, (void)argv;
+  World world = init();
+  Collectives coll(world);
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{1021}, std::size_t{70001}})
+    from_the_host(world, coll, n);
+  back_to_back(world, coll);
+  inside_a_kernel(world, coll);
+  world.barrier();
+  if (world.rank() == 0) std::printf("%d PEs on %s: %d checks, %d failed\n", world.size(), world.drives_gpu() ? "a GPU" : "the CPU", checks, failures);
+  return failures == 0 ? 0 : 1;
+}
