@@ -90,7 +90,7 @@ ISOTOPE_HD bool reduce_scatter_pull(const Stage<G>& on, const R& r, char* dst, c
   fold(
       on.group, r, on.members(), [&](int k) { return on.team.at(mine, k); }, 1, [&](int) { return dst; }, blocks.each,
       on.members());
-  return meet(on, Order::relaxed);
+  return meet(on);
 }
 
 /// Each member scans its part through all members in rank order, and writes each one's result.
@@ -136,7 +136,7 @@ ISOTOPE_HD bool all_gather_pull(const Stage<G>& on, char* dst, const char* src, 
     const int from = on.next(k);
     move(on, dst + blocks.begin(from), on.team.at(src, from), blocks.each);
   }
-  return meet(on, Order::relaxed);
+  return meet(on);
 }
 
 /// The members as rows of this many: the divisor of their number nearest to its root.
@@ -183,7 +183,7 @@ template <Group G>
 ISOTOPE_HD bool broadcast_flat(const Stage<G>& on, char* dst, const char* src, std::size_t bytes, int root) {
   if (!meet(on)) return false;
   move(on, dst, on.team.at(src, root), bytes);
-  return meet(on, Order::relaxed);
+  return meet(on);
 }
 
 }  // namespace isotope::detail

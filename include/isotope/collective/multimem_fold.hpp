@@ -48,7 +48,7 @@ ISOTOPE_HD bool all_reduce_multimem_one_shot(const Stage<G>& on, const R& r, cha
                                              std::size_t count) {
   if (!meet(on)) return false;
   fold_multicast(on, r, dst, src, count, false);
-  return meet(on, Order::relaxed);
+  return meet(on);
 }
 
 template <Group G, class R>
@@ -65,7 +65,7 @@ template <Group G, class R>
 ISOTOPE_HD bool reduce_scatter_multimem(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
   if (!meet(on)) return false;
   fold_multicast(on, r, dst, src + blocks.begin(on.me()) * r.element(), blocks.each, false);
-  return meet(on, Order::relaxed);
+  return meet(on);
 }
 
 }  // namespace isotope::detail

@@ -38,13 +38,12 @@ struct ChannelBarrier {
   ISOTOPE_HD std::uint64_t* rounds(const Team&) const { return &words->meetings; }
 };
 
-/// A sync of the members' groups: what each wrote before is visible to all after it. With Order::relaxed arrival alone: enough
-/// where members have only read what others may now write, since a load that gave its value is over.
+/// A sync of the members' groups: what each wrote before is visible to all after it, and what each read is over.
 template <Group G>
-ISOTOPE_HD bool meet(const Stage<G>& on, Order order = Order::acq_rel) {
+ISOTOPE_HD bool meet(const Stage<G>& on) {
   on.group.sync();
   const ChannelBarrier where{on.channel.words()};
-  return await_at(on.group, on.team, where, come_to(on.group, on.team, where, Arrival{0, 0, order, false}), on.call);
+  return await_at(on.group, on.team, where, come_to(on.group, on.team, where, Arrival{0, 0, Order::acq_rel, false}), on.call);
 }
 
 /// Whether all threads' parts went well. Synchronises the group.

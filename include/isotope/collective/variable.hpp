@@ -28,15 +28,14 @@ ISOTOPE_HD bool collect(G group, const Team& team, const Channel& channel, T* ds
     });
   };
   if (!detail::packet_round<detail::Ll16>(on, sizeof(std::uint64_t), true, mine, take)) return false;
-  // The first thread has read them.
+  // The first thread has read them. Who has told its count is past its earlier use of dst: ordered here, before the others go on.
+  fence(Order::acq_rel, Scope::system);
   before = group.broadcast(static_cast<std::uint64_t>(before));
   all = group.broadcast(static_cast<std::uint64_t>(all));
   *total = all;
   if constexpr (detail::kCheckAddresses) {
     if (!detail::symmetric_is_good(team, on.call, "dst", dst, all * sizeof(T), alignof(T))) return false;
   }
-  // Who has told its count is past its earlier use of dst.
-  fence(Order::acq_rel, Scope::system);
   for (int k = 0; k < team.size() && !team.stopped(); ++k)
     detail::move(on, team.at(dst + before, on.next(k)), src, n * sizeof(T));
   return detail::meet(on);
@@ -67,7 +66,7 @@ ISOTOPE_HD bool all_to_all_v(G group, const Team& team, const Channel& channel, 
     detail::move(on, dst + dst_offsets[from], team.at(src, from) + offset, count * sizeof(T));
     if (received != nullptr && group.is_leader()) received[from] = count;
   }
-  return detail::meet(on, Order::relaxed);
+  return detail::meet(on);
 }
 
 }  // namespace isotope
