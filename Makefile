@@ -30,7 +30,7 @@ help:
 	@echo 'make test-gpu     device library and runtime on the GPU of this machine (needs nvcc)'
 	@echo 'make bench-gpu    its primitives on that GPU, as JSON lines: build/gpu/primitives.jsonl'
 	@echo 'make bench        measure: $(BENCHES); writes $(BUILD)/bench/*.json'
-	@echo 'make bench-peers  the same, with Open MPI and UCX installed to compare with'
+	@echo 'make bench-peers  the same, with Open MPI, MPICH and UCX installed to compare with'
 	@echo 'make check-includes  the rules of the sources: direction of includes, sizes, system calls'
 	@echo 'make format       format the sources in place'
 	@echo 'make lint         check format, rules and clang-tidy; files changed since main, all with ALL=1'

@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "bench/harness/interleave.hpp"
-#include "bench/harness/system.hpp"
 #include "isotope/base/error.hpp"
 #include "isotope/host/info.hpp"
 #include "isotope/host/job.hpp"
@@ -70,7 +69,7 @@ Json Driver::run_job(int pes, bool threads, int rounds) {
 std::optional<std::string> Driver::run_foreign_peer(const ForeignPeer& peer, int pes,
                                                     const std::vector<std::string>& arguments) {
   std::string why;
-  std::optional<std::string> text = run_peer(peer, pes, arguments, why);
+  std::optional<std::string> text = run_peer(peer, pes, arguments, options_.quick, why);
   if (!text && std::find(complained_.begin(), complained_.end(), peer.name) == complained_.end()) {
     fmt::print(stderr, "isotope bench: peer {} is left out at {} PEs: {} {}\n", peer.name, pes, peer.program, why);
     complained_.push_back(peer.name);

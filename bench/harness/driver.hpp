@@ -8,6 +8,7 @@
 #include "bench/harness/job_bench.hpp"
 #include "bench/harness/progress.hpp"
 #include "bench/harness/row.hpp"
+#include "bench/harness/system.hpp"
 #include "bench/harness/topic.hpp"
 
 namespace isotope::bench {

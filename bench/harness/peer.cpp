@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
+
+#include "bench/harness/system.hpp"
 
 namespace isotope::bench {
 
@@ -20,57 +23,25 @@ std::string last_line(const std::string& text) {
                      end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
-/// The word behind `mark` in what the command prints; nothing when there is no such program or mark.
-std::optional<std::string> version_after(const std::string& mark, const std::vector<std::string>& command) {
-  if (!find_on_path(command.front())) return std::nullopt;
-  SharedFile output;
-  if (run_foreign(command, output, std::chrono::seconds(20)) != 0) return std::nullopt;
-  const std::string text = output.take();
-  const std::size_t at = text.find(mark);
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t begin = at + mark.size();
-  return text.substr(begin, text.find_first_of(" \n", begin) - begin);
-}
-
 }  // namespace
 
-std::optional<std::string> open_mpi_version() {
-  // Other projects have an mpirun too, with other options.
-  static const std::optional<std::string> version = version_after("(Open MPI) ", {"mpirun", "--version"});
-  return version;
-}
-
-std::optional<std::string> ucx_version() {
-  static const std::optional<std::string> version = [] {
-    const auto found = version_after("# Version ", {"ucx_info", "-v"});
-    return found ? found : version_after("# Library version: ", {"ucx_info", "-v"});  // since 1.15
-  }();
-  return version;
-}
-
 bool available(const ForeignPeer& peer) {
-  if (!std::filesystem::exists(program_path(peer))) return false;
-  if (peer.launcher.empty()) return ucx_version().has_value();
-  return open_mpi_version() && find_on_path(peer.launcher);
+  return std::filesystem::exists(program_path(peer)) && version_of(peer.launcher);
 }
 
-std::vector<std::string> peer_command(const ForeignPeer& peer, int pes, int cpus, const std::string& program,
-                                      const std::string& file) {
-  if (peer.launcher.empty()) return {program, file};
-  // --oversubscribe: more ranks than cores are refused without it. Root is refused too.
-  std::vector<std::string> argv = {peer.launcher, "--oversubscribe", "--allow-run-as-root"};
-  if (peer.pinned) argv.insert(argv.end(), {"--bind-to", pes <= cpus ? "core" : "none"});
-  argv.insert(argv.end(), peer.launcher_options.begin(), peer.launcher_options.end());
-  argv.insert(argv.end(), {"-n", std::to_string(pes), program, file});
-  return argv;
-}
-
-std::optional<std::string> run_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& arguments,
-                                    std::string& why) {
+std::optional<std::string> run_peer(const ForeignPeer& peer, int pes, const std::vector<std::string>& before,
+                                    bool quick, std::string& why) {
   SharedFile result, output;
-  std::vector<std::string> argv = peer_command(peer, pes, usable_cpus(), program_path(peer), result.path());
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  argv.insert(argv.end(), peer.arguments.begin(), peer.arguments.end());
+  std::vector<std::string> argv;
+  const auto add = [&](const std::vector<std::string>& words) { argv.insert(argv.end(), words.begin(), words.end()); };
+  if (const auto launcher = program_of(peer.launcher)) {
+    add({*launcher});
+    add(launch_options(peer.launcher, pes, usable_cpus(), peer.pinned, peer.launcher_options));
+  }
+  add({program_path(peer), result.path()});
+  add(before);
+  add(peer.arguments);
+  if (quick) add({"quick"});
   const std::optional<int> status = run_foreign(argv, output, kDeadline);
   if (status == 0) return result.take();
   why = status ? fmt::format("ended with status {}: {}", *status, last_line(output.take()))

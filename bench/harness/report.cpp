@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "bench/harness/peer.hpp"
+#include "bench/harness/launcher.hpp"
 #include "bench/harness/statistics.hpp"
 #include "isotope/host/info.hpp"
 
@@ -91,15 +91,19 @@ Json machine_json() {
 
 Json versions_json() {
   const BuildInfo build = build_info();
-  const std::optional<std::string> open_mpi = open_mpi_version(), ucx = ucx_version();
+  const auto version = [](Launcher launcher) {
+    const std::optional<std::string> known = version_of(launcher);
+    return known ? Json(*known) : Json(nullptr);
+  };
   return {{"isotope", build.version},
           {"compiler", build.compiler},
           {"build_type", build.build_type},
           {"flags", ISOTOPE_BENCH_FLAGS},
           {"checked", build.checked},
           {"sanitizers", build.sanitizers.empty() ? Json(nullptr) : Json(build.sanitizers)},
-          {"open_mpi", open_mpi ? Json(*open_mpi) : Json(nullptr)},
-          {"ucx", ucx ? Json(*ucx) : Json(nullptr)}};
+          {"open_mpi", version(Launcher::open_mpi)},
+          {"mpich", version(Launcher::mpich)},
+          {"ucx", version(Launcher::none)}};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-/* The OSHMEM peer of `put`, `get`, `atomics`, `signal` and `barrier`. Called as: oshmem_device FILE ROUNDS TOPIC
- * As on our side, PE 0 works and PE 1 is idle, unless the two work together. */
+/* The OSHMEM peer of `alloc`, `put`, `get`, `atomics`, `signal` and `barrier`. Called as: oshmem_device FILE ROUNDS
+ * TOPIC [quick] As on our side, PE 0 works and PE 1 is idle, unless the two work together. */
 #include <shmem.h>
 #include <stdint.h>
 #include <string.h>
@@ -76,6 +76,10 @@ static void barriers(long n) {
   for (; n > 0; --n) shmem_barrier_all();
 }
 
+static void allocs(long n) {
+  for (; n > 0; --n) shmem_free(shmem_malloc(bytes));
+}
+
 int main(int argc, char** argv) {
   shmem_init();
   me = shmem_my_pe();
@@ -102,6 +106,11 @@ int main(int argc, char** argv) {
   }
   if (strcmp(topic, "signal") == 0 && two) measure("put_signal", 8, 2, ping_pong);
   if (strcmp(topic, "barrier") == 0) measure("barrier", 0, 1, barriers);
+  const size_t objects[] = {4096, 1 << 20}; /* the same as in bench/topics/alloc.cpp */
+  for (size_t o = 0; strcmp(topic, "alloc") == 0 && o < sizeof objects / sizeof *objects; ++o) {
+    bytes = objects[o];
+    measure("alloc", bytes, 1, allocs);
+  }
 
   const int failed = close_results();
   shmem_finalize();

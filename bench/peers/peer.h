@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static void meet(void);              /* all ranks */
@@ -11,6 +12,7 @@ static double slowest(double mine);  /* the largest of all ranks' times, on ever
 
 static FILE* results = NULL; /* of rank 0 */
 static int rounds = 1;
+static int quick = 0; /* shows that it works; the numbers mean little */
 
 static inline double seconds(void) {
   struct timespec now;
@@ -30,7 +32,7 @@ static double block(void (*run)(long n), long n, int measured) {
 /* Three times over: once may only mean that somebody else had the core. */
 static int long_enough(void (*run)(long n), long n) {
   for (int i = 0; i < 3; ++i) {
-    if (block(run, n, 0) < 10e-3) return 0;
+    if (block(run, n, 0) < (quick ? 200e-6 : 10e-3)) return 0;
   }
   return 1;
 }
@@ -45,9 +47,10 @@ static void measure(const char* name, size_t bytes, long step, void (*run)(long 
   }
 }
 
-/* FILE ROUNDS TOPIC. Returns the topic; ends the program when the command line is another one. */
+/* FILE ROUNDS TOPIC [quick]. Returns the topic; ends the program when the command line is another one. */
 static const char* read_arguments(int argc, char** argv, int rank) {
-  if (argc != 4) {
+  quick = argc == 5 && strcmp(argv[4], "quick") == 0;
+  if (argc != 4 && !quick) {
     fprintf(stderr, "%s is a part of `isotope bench`; call that instead\n", argv[0]);
     exit(2);
   }

@@ -1,6 +1,7 @@
 // alloc: an object of the symmetric heap, made and given back by all PEs together.
 #include "bench/harness/job_bench.hpp"
 #include "bench/harness/topic.hpp"
+#include "bench/topics/device_peers.hpp"
 
 namespace isotope::bench {
 namespace {
@@ -10,12 +11,10 @@ class Alloc : public Topic {
   std::string name() const override { return "alloc"; }
   std::string summary() const override { return "collective alloc + free of 4 KiB and 1 MiB"; }
   std::vector<int> default_pes() const override { return {4}; }
-  std::vector<ForeignPeer> foreign_peers() const override {
-    // With its memory hooks, Debian's OSHMEM crashes at the end: they call into a component that is unloaded by then.
-    return {{"OSHMEM", "oshrun", "oshmem_alloc", {"--mca", "opal_common_ucx_opal_mem_hooks", "0"}}};
-  }
+  std::vector<ForeignPeer> foreign_peers() const override { return {oshmem_peer(name())}; }
 
   void measure(JobBench& bench) const override {
+    bench.pin();
     World& world = bench.world();
     const auto two_barriers = [&](long n) {
       for (; n > 0; --n) {

@@ -1,4 +1,4 @@
-// The foreign peers of the topics about the device library: one program per library, told which topic.
+// The foreign peers of the topics but `startup`: one program per library, told which topic.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 namespace isotope::bench {
 
 inline ForeignPeer ucx_peer(const std::string& topic) {
-  return {.name = "UCX", .launcher = "", .program = "ucx_device", .arguments = {topic}, .pinned = true};
+  return {.name = "UCX", .launcher = Launcher::none, .program = "ucx_device", .arguments = {topic}, .pinned = true};
 }
 
 inline ForeignPeer oshmem_peer(const std::string& topic) {
   // With its memory hooks, Debian's OSHMEM crashes at the end: they call into a component that is unloaded by then.
   return {.name = "OSHMEM",
-          .launcher = "oshrun",
+          .launcher = Launcher::oshmem,
           .program = "oshmem_device",
           .launcher_options = {"--mca", "opal_common_ucx_opal_mem_hooks", "0"},
           .arguments = {topic},
@@ -22,7 +22,11 @@ inline ForeignPeer oshmem_peer(const std::string& topic) {
 }
 
 inline ForeignPeer open_mpi_peer(const std::string& topic) {
-  return {.name = "Open MPI", .launcher = "mpirun", .program = "mpi_device", .arguments = {topic}, .pinned = true};
+  return {.name = "Open MPI",
+          .launcher = Launcher::open_mpi,
+          .program = "mpi_device",
+          .arguments = {topic},
+          .pinned = true};
 }
 
 }  // namespace isotope::bench

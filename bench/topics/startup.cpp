@@ -37,7 +37,7 @@ class Startup : public Topic {
   }
   std::vector<int> default_pes() const override { return {2, 8, 32}; }
   int default_repeats() const override { return 9; }
-  std::vector<ForeignPeer> foreign_peers() const override { return {{"Open MPI", "mpirun", "mpi_startup"}}; }
+  std::vector<ForeignPeer> foreign_peers() const override { return {{"Open MPI", Launcher::open_mpi, "mpi_startup"}}; }
 
   void measure(JobBench& bench) const override {
     bench.world().barrier();

@@ -1,4 +1,4 @@
-// Peers that are programs of their own: how they are started, and where their samples go.
+// Peers that are programs of their own: where their samples go, and how threads are pinned beside them.
 #include "bench/harness/peer.hpp"
 
 #include <gtest/gtest.h>
@@ -13,30 +13,6 @@
 
 namespace isotope::bench {
 namespace {
-
-using Words = std::vector<std::string>;
-
-TEST(PeerCommand, LauncherThenProgram) {
-  const ForeignPeer peer{.name = "P", .launcher = "oshrun", .program = "p", .launcher_options = {"--mca", "a", "0"}};
-  EXPECT_EQ(peer_command(peer, 3, 2, "/bin/p", "/f"),
-            (Words{"oshrun", "--oversubscribe", "--allow-run-as-root", "--mca", "a", "0", "-n", "3", "/bin/p", "/f"}));
-}
-
-TEST(PeerCommand, BindsOnlyWhereEachRankHasACpu) {
-  const ForeignPeer peer{.name = "P", .launcher = "mpirun", .program = "p", .pinned = true};
-  const auto binding = [&](int pes, int cpus) {
-    const Words words = peer_command(peer, pes, cpus, "/bin/p", "/f");
-    return *(std::find(words.begin(), words.end(), "--bind-to") + 1);
-  };
-  EXPECT_EQ(binding(2, 2), "core");
-  EXPECT_EQ(binding(1, 2), "core");
-  EXPECT_EQ(binding(3, 2), "none");
-}
-
-TEST(PeerCommand, WithoutLauncherTheProgramItself) {
-  const ForeignPeer peer{.name = "P", .launcher = "", .program = "p", .pinned = true};
-  EXPECT_EQ(peer_command(peer, 2, 2, "/bin/p", "/f"), (Words{"/bin/p", "/f"}));
-}
 
 TEST(PeerSamples, GoToTheirCase) {
   std::vector<Measurement> all = {{.row = {.name = "put", .pes = 2, .bytes = 8}},
