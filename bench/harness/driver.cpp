@@ -21,7 +21,7 @@ constexpr std::chrono::minutes kJobTimeout{5};
 }  // namespace
 
 Driver::Driver(const Topic& topic, const Options& options)
-    : topic_(topic), options_(options), progress_(topic.name()) {}
+    : topic_(topic), options_(options), progress_(options.command + " " + topic.name()) {}
 
 std::vector<Row> Driver::run() {
   topic_.drive(*this);
@@ -38,7 +38,7 @@ int Driver::rounds() const {
   return options_.repeats ? *options_.repeats : options_.quick ? 3 : topic_.default_repeats();
 }
 
-Json Driver::run_job(int pes, bool threads, int rounds) {
+Json Driver::run_job(int pes, bool threads, int rounds, const std::string& algo) {
   const std::string program = own_folder() + "/isotope-bench";
   if (!std::filesystem::exists(program)) {
     throw Error(
@@ -49,8 +49,12 @@ Json Driver::run_job(int pes, bool threads, int rounds) {
                            .platform = choices().platform,
                            .threads = threads,
                            .rounds = rounds,
-                           .block = options_.quick ? kQuickBlock : kBlock,
-                           .results = results_.path()};
+                           .block = options_.block.value_or(options_.quick ? kQuickBlock : kBlock),
+                           .results = results_.path(),
+                           .algo = algo,
+                           .sizes = options_.sizes,
+                           .quick = options_.quick,
+                           .alone = options_.alone};
   JobOptions job;
   job.pes = pes;
   job.timeout = kJobTimeout;
@@ -78,6 +82,7 @@ std::optional<std::string> Driver::run_foreign_peer(const ForeignPeer& peer, int
 }
 
 std::vector<ForeignPeer> Driver::peers_here() const {
+  if (options_.alone) return {};
   std::vector<ForeignPeer> here = topic_.foreign_peers();
   std::erase_if(here, [](const ForeignPeer& peer) { return !available(peer); });
   return here;
@@ -85,19 +90,23 @@ std::vector<ForeignPeer> Driver::peers_here() const {
 
 void Driver::alternate_with_peers() {
   const std::vector<ForeignPeer> peers = peers_here();
-  const int alternations = options_.quick ? 1 : std::min(topic_.turns(), rounds());
+  const int alternations = options_.quick ? 1 : std::min(options_.turns.value_or(topic_.turns()), rounds());
   const int rounds_each = (rounds() + alternations - 1) / alternations;
-  const int contestants = 1 + static_cast<int>(peers.size());
-  progress_.expect(static_cast<int>(pes().size()) * alternations * contestants);
+  // Without algorithms to choose from there is one way to do it.
+  const std::vector<std::string> algos = options_.algos.empty() ? std::vector<std::string>{""} : options_.algos;
+  const std::size_t contestants = algos.size() + peers.size();
+  progress_.expect(static_cast<int>(pes().size() * contestants) * alternations);
   for (const int pes : pes()) {
-    alternate(contestants, alternations, [&](int who) {
-      if (who == 0) {
-        progress_.step(fmt::format("{} PEs of ours", pes));
-        const Json result = run_job(pes, options_.threads, rounds_each);
+    alternate(static_cast<int>(contestants), alternations, [&](int turn) {
+      const auto who = static_cast<std::size_t>(turn);
+      if (who < algos.size()) {
+        const std::string& algo = algos[who];
+        progress_.step(fmt::format("{} PEs of ours{}{}", pes, algo.empty() ? "" : ", ", algo));
+        const Json result = run_job(pes, options_.threads, rounds_each, algo);
         for (const Json& one : result.at("measurements")) add(measurement_from_json(one));
         return;
       }
-      const ForeignPeer& peer = peers[static_cast<std::size_t>(who - 1)];
+      const ForeignPeer& peer = peers[who - algos.size()];
       progress_.step(fmt::format("{} PEs of {}", pes, peer.name));
       if (const auto text = run_foreign_peer(peer, pes, {std::to_string(rounds_each)})) {
         add_peer_samples(measurements_, peer.name, pes, *text);  // ours has the first turn, so the cases are known

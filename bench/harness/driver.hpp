@@ -1,6 +1,7 @@
 // The driver: runs a topic from outside of any job, and turns samples into rows. `isotope bench` is a thin face of it.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +15,16 @@
 namespace isotope::bench {
 
 struct Options {
-  std::optional<int> pes = {};      // else what the topic says
-  bool threads = false;             // PEs are threads
-  std::optional<int> repeats = {};  // rounds; else what the topic says
-  bool quick = false;               // shows that it works; the numbers mean little
+  std::optional<int> pes = {};                         // else what the topic says
+  bool threads = false;                                // PEs are threads
+  std::optional<int> repeats = {};                     // rounds; else what the topic says
+  bool quick = false;                                  // shows that it works; the numbers mean little
+  std::vector<std::string> algos = {};                 // of the topic's; one of them a job
+  std::vector<std::uint64_t> sizes = {};               // else what the topic says
+  bool alone = false;                                  // ours only: no peers, no limit
+  std::optional<int> turns = {};                       // jobs of each contestant; else what the topic says
+  std::optional<std::chrono::nanoseconds> block = {};  // how long a block is at least
+  std::string command = "bench";                       // what progress is reported as
 };
 
 class Driver {
@@ -32,8 +39,9 @@ class Driver {
   std::vector<int> pes() const;
   int rounds() const;
   Progress& progress() { return progress_; }
-  /// Runs one job of our topic, and returns what PE 0 wrote. Throws Error when the job fails.
-  Json run_job(int pes, bool threads, int rounds);
+  /// Runs one job of our topic, with this algorithm where it has some, and returns what PE 0 wrote. Throws Error when
+  /// the job fails.
+  Json run_job(int pes, bool threads, int rounds, const std::string& algo = {});
   /// Runs a peer that is available. A failure is told once on standard error, and gives nothing.
   std::optional<std::string> run_foreign_peer(const ForeignPeer& peer, int pes,
                                               const std::vector<std::string>& arguments = {});

@@ -11,8 +11,16 @@
 namespace isotope::bench {
 
 std::string JobRequest::text() const {
-  return Json{{"topic", topic},   {"platform", platform},      {"threads", threads},
-              {"rounds", rounds}, {"block_ns", block.count()}, {"results", results}}
+  return Json{{"topic", topic},
+              {"platform", platform},
+              {"threads", threads},
+              {"rounds", rounds},
+              {"block_ns", block.count()},
+              {"results", results},
+              {"algo", algo},
+              {"sizes", sizes},
+              {"quick", quick},
+              {"alone", alone}}
       .dump();
 }
 
@@ -24,7 +32,11 @@ JobRequest JobRequest::parse(const std::string& text) {
             .threads = json.at("threads").get<bool>(),
             .rounds = json.at("rounds").get<int>(),
             .block = std::chrono::nanoseconds(json.at("block_ns").get<std::int64_t>()),
-            .results = json.at("results").get<std::string>()};
+            .results = json.at("results").get<std::string>(),
+            .algo = json.at("algo").get<std::string>(),
+            .sizes = json.at("sizes").get<std::vector<std::uint64_t>>(),
+            .quick = json.at("quick").get<bool>(),
+            .alone = json.at("alone").get<bool>()};
   } catch (const nlohmann::json::exception&) {
     throw Error(Code::invalid_argument,
                 "isotope-bench is the part of `isotope bench` that runs inside a job; call that instead");
@@ -62,7 +74,8 @@ double JobBench::timed_block(const Contestant& contestant, long n, bool measured
   return max_over_pes(std::chrono::duration<double>(took).count());
 }
 
-void JobBench::measure(Row row, const std::vector<Contestant>& contestants) {
+void JobBench::measure(Row row, std::vector<Contestant> contestants) {
+  if (request_.alone) std::erase_if(contestants, [](const Contestant& one) { return one.role != Role::ours; });
   row.platform = request_.platform;
   row.pes = world_.size();
   row.pes_as = request_.threads ? "threads" : "processes";

@@ -36,7 +36,11 @@ struct JobRequest {
   bool threads = false;
   int rounds = 1;
   std::chrono::nanoseconds block{2'000'000};
-  std::string results;  // the file that PE 0 writes
+  std::string results;                    // the file that PE 0 writes
+  std::string algo = {};                  // one of the topic's algorithms; empty where it has none
+  std::vector<std::uint64_t> sizes = {};  // in bytes; empty: the topic's own
+  bool quick = false;                     // shows that it works; the numbers mean little
+  bool alone = false;                     // ours, and no limit beside it
 
   std::string text() const;
   static JobRequest parse(const std::string& text);
@@ -47,8 +51,9 @@ class JobBench {
   JobBench(World& world, const JobRequest& request) : world_(world), request_(request) {}
 
   World& world() { return world_; }
+  const JobRequest& request() const { return request_; }
   /// Fills in platform, pes and pes_as.
-  void measure(Row row, const std::vector<Contestant>& contestants);
+  void measure(Row row, std::vector<Contestant> contestants);
   /// Keeps each PE on a CPU of its own, if there are as many, so that what two PEs exchange crosses between two CPUs.
   /// Whether there are.
   bool pin();

@@ -7,15 +7,16 @@ namespace isotope::bench {
 
 class OutputFile {
  public:
-  /// Tries whether `path` can be written, and leaves no trace. Throws Error(invalid_argument) with the reason if not.
-  explicit OutputFile(std::string path);
+  /// Tries whether `path` can be written, and leaves no trace. Throws Error(invalid_argument) with the reason if not,
+  /// naming the option that said it.
+  OutputFile(std::string option, std::string path);
   /// Writes a temporary file in the same folder and renames it.
   void write(const std::string& text) const;
 
  private:
   void write_temporary(const std::string& text) const;
 
-  std::string path_, temporary_;
+  std::string option_, path_, temporary_;
 };
 
 }  // namespace isotope::bench

@@ -17,7 +17,7 @@ Progress::~Progress() {
 void Progress::step(const std::string& doing) {
   ++done_;
   if (!terminal_ || std::chrono::steady_clock::now() - since_ < std::chrono::seconds(2)) return;
-  fmt::print(stderr, "\r\033[Kbench {}: step {} of {}: {}", what_, done_, total_, doing);
+  fmt::print(stderr, "\r\033[K{}: step {} of {}: {}", what_, done_, total_, doing);
   std::fflush(stderr);
   shown_ = true;
 }

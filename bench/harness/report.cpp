@@ -34,15 +34,11 @@ std::string number(double value) {
   return fmt::format("{:.3g}", rounded);
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
-  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return fmt::format("{} KiB", bytes >> 10);
-  return fmt::format("{} B", bytes);
-}
-
 std::string value(const std::optional<double>& measured, const Row& row) {
   return measured ? number(*measured) + " " + row.unit : "";
 }
+
+std::string gigabytes(const std::optional<double>& measured) { return measured ? number(*measured) + " GB/s" : ""; }
 
 std::string factor(const std::optional<double>& ratio) { return ratio ? number(*ratio) + "x" : ""; }
 
@@ -61,8 +57,11 @@ std::vector<Column> columns() {
       {"dtype", false, text(&Row::dtype)},
       {"op", false, text(&Row::op)},
       {"ours", true, [](const Row& r) { return value(r.ours, r); }},
+      {"algbw", true, [](const Row& r) { return gigabytes(r.algbw); }},
+      {"busbw", true, [](const Row& r) { return gigabytes(r.busbw); }},
       {"peer", true, [](const Row& r) { return value(r.peer, r); }},
       {"which", false, text(&Row::peer_name)},
+      {"busbw", true, [](const Row& r) { return gigabytes(r.peer_busbw); }},
       {"ratio", true, [](const Row& r) { return factor(r.ratio); }, [](const Row& r) { return good_or_bad(r.ratio); }},
       {"limit", true, [](const Row& r) { return value(r.limit, r); }},
       {"which", false, text(&Row::limit_name)},
@@ -107,6 +106,12 @@ Json versions_json() {
 }
 
 }  // namespace
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
+  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} B", bytes);
+}
 
 std::string table(const std::vector<Row>& rows, bool color) {
   std::vector<Column> shown;

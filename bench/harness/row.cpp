@@ -27,6 +27,16 @@ std::optional<T> from_null(const Json& value) {
   return value.is_null() ? std::nullopt : std::optional<T>(value.get<T>());
 }
 
+/// Bytes in that many seconds, in GB/s.
+std::optional<double> bandwidth(const Row& row, double seconds) {
+  if (!row.bus_factor || !row.bytes) return std::nullopt;
+  return static_cast<double>(*row.bytes) / seconds * 1e-9;
+}
+
+std::optional<double> times(const std::optional<double>& a, const std::optional<double>& b) {
+  return a && b ? std::optional(*a * *b) : std::nullopt;
+}
+
 void append(Samples& to, const Samples& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 }  // namespace
@@ -41,6 +51,12 @@ double in_unit(double seconds, const Row& row) {
   throw Error(Code::invalid_argument,
               fmt::format("row '{}' has unit '{}'{}; expected ns, us, ms, s, Mops/s, or GB/s with bytes", row.name,
                           row.unit, row.bytes ? "" : " and no bytes"));
+}
+
+double seconds_of(double value, const Row& row) {
+  const double of_one = in_unit(1, row);
+  const bool rate = row.unit == "Mops/s" || row.unit == "GB/s";
+  return rate ? of_one / value : value / of_one;
 }
 
 bool same_case(const Row& a, const Row& b) {
@@ -77,7 +93,11 @@ void add_peer_samples(std::vector<Measurement>& all, const std::string& peer, in
 std::vector<Row> rows_of(const Measurement& measurement) {
   Row base = measurement.row;
   const std::optional<double> ours = median(measurement.ours), limit = median(measurement.limit);
-  if (ours) base.ours = in_unit(*ours, base);
+  if (ours) {
+    base.ours = in_unit(*ours, base);
+    base.algbw = bandwidth(base, *ours);
+    base.busbw = times(base.algbw, base.bus_factor);
+  }
   if (limit) base.limit = in_unit(*limit, base);
   if (!limit) base.limit_name.reset();
   if (ours && limit) base.limit_ratio = *limit / *ours;
@@ -88,6 +108,8 @@ std::vector<Row> rows_of(const Measurement& measurement) {
     Row row = base;
     row.peer = in_unit(*peer, base);
     row.peer_name = name;
+    row.peer_algbw = bandwidth(row, *peer);
+    row.peer_busbw = times(row.peer_algbw, row.bus_factor);
     if (ours) row.ratio = *peer / *ours;
     rows.push_back(row);
   }
@@ -112,7 +134,12 @@ Json to_json(const Row& row) {
           {"peer_name", or_null(row.peer_name)},
           {"unit", row.unit},
           {"ratio", or_null(row.ratio)},
-          {"limit_ratio", or_null(row.limit_ratio)}};
+          {"limit_ratio", or_null(row.limit_ratio)},
+          {"bus_factor", row.bus_factor ? Json(*row.bus_factor) : Json(nullptr)},  // a constant, so all its digits
+          {"algbw", or_null(row.algbw)},
+          {"busbw", or_null(row.busbw)},
+          {"peer_algbw", or_null(row.peer_algbw)},
+          {"peer_busbw", or_null(row.peer_busbw)}};
 }
 
 Json to_json(const Measurement& measurement) {
@@ -133,6 +160,7 @@ Measurement measurement_from_json(const Json& json) {
                              .algo = from_null<std::string>(row.at("algo")),
                              .dtype = from_null<std::string>(row.at("dtype")),
                              .op = from_null<std::string>(row.at("op")),
+                             .bus_factor = from_null<double>(row.at("bus_factor")),
                              .limit_name = from_null<std::string>(row.at("limit_name")),
                              .unit = row.at("unit").get<std::string>()},
                      .ours = json.at("ours").get<Samples>(),

@@ -25,6 +25,9 @@ struct Row {
   std::optional<std::uint64_t> bytes = {};
   std::optional<std::uint64_t> blocks = {};
   std::optional<std::string> algo = {}, dtype = {}, op = {};
+  /// Of a collective: how many bytes cross the links of an ideal machine for each of `bytes`. Rows that have it get
+  /// bandwidths besides the time.
+  std::optional<double> bus_factor = {};
   std::optional<double> ours = {};
   std::optional<double> limit = {};
   std::optional<std::string> limit_name = {};
@@ -33,11 +36,16 @@ struct Row {
   std::string unit = "us";
   std::optional<double> ratio = {};        // against the peer
   std::optional<double> limit_ratio = {};  // against the limit
+  // In GB/s, as nccl-tests has them: bytes a second, and that times the bus factor.
+  std::optional<double> algbw = {}, busbw = {}, peer_algbw = {}, peer_busbw = {};
 };
 
 /// `ns`, `us`, `ms`, `s`; `GB/s` (of row.bytes); `Mops/s`. Throws Error(invalid_argument) for another unit, or for
 /// GB/s of no bytes.
 double in_unit(double seconds, const Row& row);
+
+/// The other way: from what in_unit gave.
+double seconds_of(double value, const Row& row);
 
 struct Measurement {
   Row row;  // what was measured; the results are still empty

@@ -26,6 +26,9 @@ namespace isotope::bench {
 class Driver;
 class JobBench;
 
+/// The algorithm that the library chooses itself.
+inline constexpr const char* kAutomatic = "automatic";
+
 class Topic {
  public:
   virtual ~Topic() = default;
@@ -39,6 +42,11 @@ class Topic {
   /// How many jobs the rounds are shared out to. So many times ours and the foreign peers take turns.
   virtual int turns() const { return 5; }
   virtual std::vector<ForeignPeer> foreign_peers() const { return {}; }
+  /// What --algo may name. Where there are some, a job measures one of them, and "automatic" is one too.
+  virtual std::vector<std::string> algorithms() const { return {}; }
+
+  /// Whether its rows differ in size, so that --plot can draw them.
+  virtual bool has_sizes() const { return false; }
 
   /// On every PE of a job; makes the same calls on each.
   virtual void measure(JobBench& bench) const = 0;
@@ -58,5 +66,9 @@ struct TopicRegistration {
 std::vector<std::unique_ptr<Topic>> topics();
 /// Throws Error(invalid_argument) with the nearest name when there is none of that name.
 std::unique_ptr<Topic> find_topic(const std::string& name);
+
+/// The algorithms that `--algo asked` means: all of them for "all", "automatic" when nothing was asked, none for a
+/// topic that has none. Throws Error(invalid_argument) with the names for another word.
+std::vector<std::string> choose_algorithms(const Topic& topic, const std::string& asked);
 
 }  // namespace isotope::bench

@@ -1,9 +1,7 @@
-/* The sizes of the collectives' benchmarks, for ours (bench/topics/collectives.cpp) and for the peers' programs: bytes
- * of the whole vector on each PE. C and C++. */
+/* The sizes of the collectives' benchmarks in bytes, for ours (bench/topics/collectives.cpp) and for the peers' programs. C
+ * and C++. */
 #pragma once
 
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
-#define COLLECTIVE_SIZES {KIB, 8 * KIB, 64 * KIB, 512 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB}
-#define COLLECTIVE_LARGEST (64 * MIB)
-#define COLLECTIVE_LARGEST_QUICK MIB
+#define COLLECTIVE_SIZES {1 << 10, 8 << 10, 64 << 10, 512 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20}
+#define COLLECTIVE_LARGEST (64 << 20)
+#define COLLECTIVE_LARGEST_QUICK (1 << 20)

@@ -90,7 +90,7 @@ static const struct {
 static float* buffer(float value) {
   void* memory = NULL;
   if (posix_memalign(&memory, 4096, COLLECTIVE_LARGEST) != 0) {
-    fprintf(stderr, "no memory for a buffer of %zu bytes\n", COLLECTIVE_LARGEST);
+    fprintf(stderr, "no memory for a buffer of %d bytes\n", COLLECTIVE_LARGEST);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   float* floats = memory;

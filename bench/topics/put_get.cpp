@@ -53,6 +53,7 @@ class Transfer : public Topic {
   std::vector<int> default_pes() const override { return {2}; }
   int default_repeats() const override { return 55; }
   int turns() const override { return 11; }
+  bool has_sizes() const override { return true; }
   std::vector<ForeignPeer> foreign_peers() const override { return {ucx_peer(name()), oshmem_peer(name())}; }
 
   void measure(JobBench& bench) const override {

@@ -1,10 +1,12 @@
 // `isotope bench`: measures Isotope, what the machine can do at best, and other libraries that are installed, in turns.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "bench/harness/driver.hpp"
 #include "bench/harness/output_file.hpp"
+#include "bench/harness/plot.hpp"
 #include "bench/harness/report.hpp"
 #include "cli/command.hpp"
 #include "isotope/base/error.hpp"
@@ -27,15 +29,19 @@ class Bench : public Command {
            "  isotope bench launch                          an empty kernel, on one PE\n"
            "  isotope bench alloc --pes 8 --threads         eight PEs as threads of one process\n"
            "  isotope bench all --json result.json          everything, also written as JSON\n"
+           "  isotope bench allreduce --algo all -n 4       each algorithm beside the automatic choice and both MPIs\n"
+           "  isotope bench allreduce --plot allreduce.svg  size against time and bandwidth, as a picture\n"
            "  isotope bench startup --quick                 does it work? The numbers mean little\n"
            "\nEach row shows ours, a peer (another way to do the same) and the limit (the least that the machine must "
            "do for it).\n"
            "They take turns, so what disturbs the machine disturbs all alike; each number is the median of its turns. "
            "A ratio\n"
-           "above 1 means that ours is better. Peers are optional: most benchmarks compare with Open MPI, its OSHMEM "
-           "or "
-           "UCX,\n"
-           "where these were installed when Isotope was configured.\n";
+           "above 1 means that ours is better. Peers are optional: most benchmarks compare with Open MPI, its OSHMEM, "
+           "MPICH or\n"
+           "UCX, where these were installed when Isotope was configured. algbw and busbw are those of nccl-tests: "
+           "bytes a "
+           "second,\n"
+           "and what of it an ideal algorithm would send over each PE's link (docs/benchmarks.md).\n";
   }
 
   void declare(CLI::App& app) override {
@@ -43,10 +49,14 @@ class Bench : public Command {
     app.add_option("-n,--pes", pes_, fmt::format("how many PEs, 1 to {} (each benchmark has its own default)", kMaxPes))
         ->type_name("N");
     app.add_flag("--threads", threads_, "PEs are threads of one process");
+    app.add_option("--algo", algo_,
+                   "of a collective: an algorithm by name, or `all` of them (else the library's choice)")
+        ->type_name("NAME");
+    app.add_option("--plot", plot_, "draw size against time and bandwidth, as SVG, here")->type_name("FILE");
     app.add_option("--json", json_, "write the result here too; - prints it instead of the table")->type_name("FILE");
     app.add_option("--repeats", repeats_, "how many turns each contestant has (each benchmark has its own default)")
         ->type_name("K");
-    app.add_flag("--quick", quick_, "few and short turns");
+    app.add_flag("--quick", quick_, "few and short turns; of collectives, small sizes only");
     app.add_flag("--list", list_, "list the benchmarks");
   }
 
@@ -56,15 +66,21 @@ class Bench : public Command {
     if (!pes_.empty()) options.pes = static_cast<int>(read_count("--pes", pes_, 1, kMaxPes));
     if (!repeats_.empty()) options.repeats = static_cast<int>(read_count("--repeats", repeats_, 1, kMostRepeats));
     const auto topics = chosen();
+    for (const auto& topic : topics) bench::choose_algorithms(*topic, algo_);  // refused before anything is measured
     if (const auto problem = knob_problem()) throw Error(Code::invalid_argument, *problem);
-    std::optional<bench::OutputFile> file;
-    if (!json_.empty() && json_ != "-") file.emplace(json_);
+    std::optional<bench::OutputFile> file, picture;
+    if (!json_.empty() && json_ != "-") file.emplace("--json", json_);
+    if (!plot_.empty()) {
+      refuse_plot_without_sizes(topics);
+      picture.emplace("--plot", plot_);
+    }
     if (const std::string warning = bench::build_warning(); !warning.empty()) {
       fmt::print(stderr, "isotope bench: warning: {}\n", warning);
     }
 
     std::vector<bench::Row> all;
     for (const auto& topic : topics) {
+      options.algos = bench::choose_algorithms(*topic, algo_);
       const std::vector<bench::Row> rows = bench::Driver(*topic, options).run();
       if (json_ != "-") {
         fmt::print("{}{}", all.empty() ? "" : "\n", bench::table(rows, use_color(1)));
@@ -74,6 +90,7 @@ class Bench : public Command {
     }
     const std::string text = json_.empty() ? "" : bench::document(all).dump(2) + "\n";
     if (file) file->write(text);
+    if (picture) picture->write(bench::plot(all));
     if (json_ == "-") fmt::print("{}", text);
     return 0;
   }
@@ -94,18 +111,29 @@ class Bench : public Command {
     return result;
   }
 
+  static void refuse_plot_without_sizes(const std::vector<std::unique_ptr<bench::Topic>>& topics) {
+    const auto has_sizes = [](const auto& topic) { return topic->has_sizes(); };
+    if (std::any_of(topics.begin(), topics.end(), has_sizes)) return;
+    std::vector<std::string> drawn;
+    for (const auto& topic : bench::topics()) {
+      if (topic->has_sizes()) drawn.push_back(topic->name());
+    }
+    throw Error(Code::invalid_argument,
+                fmt::format("--plot draws benchmarks of several sizes; expected some of {}", fmt::join(drawn, ", ")));
+  }
+
   static int print_list() {
     for (const auto& topic : bench::topics()) {
-      fmt::print("{:<8}  {} (PEs: {})\n", topic->name(), topic->summary(), fmt::join(topic->default_pes(), ", "));
+      fmt::print("{:<13}  {} (PEs: {})\n", topic->name(), topic->summary(), fmt::join(topic->default_pes(), ", "));
       for (const bench::ForeignPeer& peer : topic->foreign_peers()) {
-        fmt::print("{:<8}  peer {}: {}\n", "", peer.name, bench::available(peer) ? "found" : "not found");
+        fmt::print("{:<13}  peer {}: {}\n", "", peer.name, bench::available(peer) ? "found" : "not found");
       }
     }
     return 0;
   }
 
   std::vector<std::string> names_;
-  std::string pes_, json_, repeats_;
+  std::string pes_, json_, repeats_, algo_, plot_;
   bool threads_ = false, quick_ = false, list_ = false;
 };
 

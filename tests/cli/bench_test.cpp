@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "support/command.hpp"
 
@@ -76,14 +77,18 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
   EXPECT_TRUE(json.at("versions").at("compiler").is_string());
   EXPECT_TRUE(json.at("versions").at("flags").is_string());
   EXPECT_TRUE(json.at("versions").at("open_mpi").is_null());
+  EXPECT_TRUE(json.at("versions").at("mpich").is_null());
   EXPECT_TRUE(json.at("versions").at("ucx").is_null());
 
   const std::set<std::string> without_bytes = {"startup", "barrier"};
+  const std::set<std::string> collectives = {"allreduce", "allgather", "reducescatter", "alltoall", "broadcast"};
   std::map<std::string, int> counts;
   for (const Json& row : json.at("rows")) {
-    EXPECT_EQ(keys_of(row), (std::vector<std::string>{"name", "platform", "pes", "pes_as", "bytes", "blocks", "algo",
-                                                      "dtype", "op", "ours", "limit", "limit_name", "peer", "peer_name",
-                                                      "unit", "ratio", "limit_ratio"}));
+    EXPECT_EQ(keys_of(row),
+              (std::vector<std::string>{"name",  "platform",  "pes",        "pes_as",    "bytes",       "blocks",
+                                        "algo",  "dtype",     "op",         "ours",      "limit",       "limit_name",
+                                        "peer",  "peer_name", "unit",       "ratio",     "limit_ratio", "bus_factor",
+                                        "algbw", "busbw",     "peer_algbw", "peer_busbw"}));
     const std::string name = row.at("name").get<std::string>();
     EXPECT_EQ(row.at("platform"), "cpu");
     EXPECT_EQ(row.at("pes"), 2) << name;
@@ -91,7 +96,11 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
     EXPECT_GT(row.at("limit").get<double>(), 0) << name;
     EXPECT_TRUE(row.at("limit_name").is_string()) << name;
     EXPECT_GT(row.at("limit_ratio").get<double>(), 0) << name;
-    for (const char* key : {"algo", "dtype", "op"}) EXPECT_TRUE(row.at(key).is_null()) << name << " " << key;
+    const bool collective = collectives.contains(name);
+    for (const char* key : {"algo", "dtype", "bus_factor", "algbw", "busbw"}) {
+      EXPECT_EQ(row.at(key).is_null(), !collective) << name << " " << key;
+    }
+    EXPECT_EQ(row.at("op").is_null(), name != "allreduce" && name != "reducescatter") << name;
     const bool launch = name.rfind("launch", 0) == 0;
     for (const char* key : {"peer", "peer_name", "ratio"})
       EXPECT_EQ(row.at(key).is_null(), !launch) << name << " " << key;
@@ -119,7 +128,12 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
                                                 {"put_from_host", 1},
                                                 {"put_signal", 1},
                                                 {"put_signal_add", 1},
-                                                {"barrier", 1}}));
+                                                {"barrier", 1},
+                                                {"allreduce", 5},  // 1 KiB to 1 MiB
+                                                {"allgather", 5},
+                                                {"reducescatter", 5},
+                                                {"alltoall", 5},
+                                                {"broadcast", 5}}));
 }
 
 // One PE has nobody to talk to but itself; three do not all have a part in an exchange of two.
@@ -133,6 +147,29 @@ TEST_F(BenchCli, DeviceTopicsAtOddNumbersOfPes) {
   const Outcome threads = bench({"signal", "barrier", "--threads", "--quick", "--repeats", "1", "--json", "-"});
   ASSERT_EQ(threads.status, 0) << threads.err;
   EXPECT_EQ(Json::parse(threads.out).at("rows").size(), 5u);  // barrier: 2, 4 and 8 PEs
+}
+
+// Each of them compares its result with what it must be.
+TEST_F(BenchCli, EveryAlgorithmOfACollective) {
+  const fs::path picture = folder_ / "a.svg";
+  const Outcome outcome = bench({"allreduce", "broadcast", "--algo", "all", "--quick", "--repeats", "1", "-n", "3",
+                                 "--plot", picture.string(), "--json", "-"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  std::map<std::string, int> counts;
+  const Json json = Json::parse(outcome.out);
+  for (const Json& row : json.at("rows")) {
+    ++counts[row.at("name").get<std::string>() + " " + row.at("algo").get<std::string>()];
+    const double expected = row.at("name") == "broadcast" ? 1 : 4.0 / 3;
+    EXPECT_DOUBLE_EQ(row.at("bus_factor").get<double>(), expected);
+    EXPECT_NEAR(row.at("busbw").get<double>() / row.at("algbw").get<double>(), expected, 0.01);
+  }
+  for (const char* one : {"allreduce automatic", "allreduce two_shot", "allreduce ring", "broadcast tree"}) {
+    EXPECT_EQ(counts[one], 5) << one;
+  }
+  std::stringstream svg;
+  svg << std::ifstream(picture).rdbuf();
+  EXPECT_NE(svg.str().find("Isotope, two_shot"), std::string::npos);
+  EXPECT_NE(svg.str().find("</svg>"), std::string::npos);
 }
 
 TEST_F(BenchCli, PesAsThreadsAndJsonOnStandardOutput) {
@@ -150,12 +187,14 @@ TEST_F(BenchCli, PesAsThreadsAndJsonOnStandardOutput) {
 TEST_F(BenchCli, ListsAndHelps) {
   const Outcome list = bench({"--list"});
   EXPECT_EQ(list.status, 0);
-  for (const char* name : {"launch", "alloc", "startup", "put", "get", "atomics", "signal", "barrier"}) {
+  for (const char* name : {"launch", "alloc", "startup", "put", "get", "atomics", "signal", "barrier", "allreduce",
+                           "allgather", "reducescatter", "alltoall", "broadcast"}) {
     EXPECT_NE(list.out.find(name), std::string::npos) << list.out;
   }
   const Outcome help = bench({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* word : {"--pes", "--json", "--threads", "--repeats", "--quick", "--list", "Examples:"}) {
+  for (const char* word :
+       {"--pes", "--json", "--threads", "--repeats", "--quick", "--list", "--algo", "--plot", "Examples:"}) {
     EXPECT_NE(help.out.find(word), std::string::npos) << help.out;
   }
 }
@@ -168,11 +207,15 @@ TEST_F(BenchCli, RefusesWhatMakesNoSense) {
   expect_refused(bench({"launch", "--pes", "many"}), {"--pes", "'many'"});
   expect_refused(bench({"launch", "--repeats", "-1"}), {"--repeats", "'-1'"});
   expect_refused(bench({"launch", "--qick"}), {"--qick", "--quick"});
+  expect_refused(bench({"allreduce", "--algo", "rign"}), {"--algo", "'rign'", "did you mean ring?", "two_shot"});
+  expect_refused(bench({"launch", "--algo", "ring"}), {"--algo", "launch", "no algorithms"});
+  expect_refused(bench({"launch", "--plot", "p.svg"}), {"--plot", "several sizes", "allreduce"});
 }
 
 TEST_F(BenchCli, RefusesAFileItCannotWriteBeforeMeasuring) {
   expect_refused(bench({"launch", "--json", (folder_ / "absent" / "r.json").string()}), {"--json", "absent"});
   expect_refused(bench({"launch", "--json", folder_.string()}), {"--json", "folder"});
+  expect_refused(bench({"put", "--plot", (folder_ / "absent" / "p.svg").string()}), {"--plot", "absent"});
   expect_refused(bench({"launch", "--json", "/proc/r.json"}), {"--json", "/proc/r.json", "cannot be written"});
   EXPECT_TRUE(fs::is_empty(folder_));
 }

@@ -34,6 +34,22 @@ TEST(Table, IsAlignedAndLeavesOutEmptyColumns) {
             "longer    1  processes      -  1230 us        -  -          -        -  -          -\n");
 }
 
+TEST(Table, HasBandwidthsOfCollectives) {
+  const std::string text = table({{.name = "a",
+                                   .bytes = 4096,
+                                   .bus_factor = 1,
+                                   .ours = 2,
+                                   .peer = 5,
+                                   .peer_name = "other",
+                                   .algbw = 3,
+                                   .busbw = 4.5,
+                                   .peer_busbw = 1.5}},
+                                 false);
+  EXPECT_EQ(text,
+            "name  PEs  as         bytes     ours      algbw      busbw     peer  which      busbw\n"
+            "a       1  processes  4 KiB  2.00 us  3.00 GB/s  4.50 GB/s  5.00 us  other  1.50 GB/s\n");
+}
+
 TEST(Table, ColorsOnlyWhenAsked) {
   EXPECT_EQ(table(kRows, false).find('\033'), std::string::npos);
   EXPECT_NE(table(kRows, true).find("\033[32m2.50x"), std::string::npos) << table(kRows, true);
@@ -70,7 +86,7 @@ TEST_F(OutputFileTest, ReplacesWhenWrittenAndNotBefore) {
     text << std::ifstream(path).rdbuf();
     return text.str();
   };
-  const OutputFile file(path.string());
+  const OutputFile file("--json", path.string());
   EXPECT_EQ(content(), "old");
   EXPECT_EQ(files(), 1u);  // trying left nothing
   file.write("new");
@@ -79,14 +95,16 @@ TEST_F(OutputFileTest, ReplacesWhenWrittenAndNotBefore) {
 }
 
 TEST_F(OutputFileTest, SaysWhyItCannot) {
-  EXPECT_THROW(OutputFile(folder_.string()), Error);
-  EXPECT_THROW(OutputFile((folder_ / "").string()), Error);
+  EXPECT_THROW(OutputFile("--json", folder_.string()), Error);
+  EXPECT_THROW(OutputFile("--json", (folder_ / "").string()), Error);
   try {
-    OutputFile((folder_ / "absent" / "r.json").string());
+    OutputFile("--plot", (folder_ / "absent" / "r.json").string());
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::invalid_argument);
-    EXPECT_NE(std::string(error.what()).find("absent"), std::string::npos) << error.what();
+    for (const char* word : {"absent", "--plot"}) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
   }
   EXPECT_EQ(files(), 0u);
 }

@@ -64,14 +64,36 @@ TEST(Rows, WhatDoesNotApplyIsNull) {
   const Json json = to_json(rows[0]);
   std::vector<std::string> keys;
   for (const auto& item : json.items()) keys.push_back(item.key());
-  EXPECT_EQ(keys, (std::vector<std::string>{"name", "platform", "pes", "pes_as", "bytes", "blocks", "algo", "dtype",
-                                            "op", "ours", "limit", "limit_name", "peer", "peer_name", "unit", "ratio",
-                                            "limit_ratio"}));
-  for (const char* key :
-       {"bytes", "blocks", "algo", "dtype", "op", "limit", "limit_name", "peer", "peer_name", "ratio", "limit_ratio"}) {
+  EXPECT_EQ(keys, (std::vector<std::string>{
+                      "name",        "platform",   "pes",   "pes_as",     "bytes",      "blocks",    "algo", "dtype",
+                      "op",          "ours",       "limit", "limit_name", "peer",       "peer_name", "unit", "ratio",
+                      "limit_ratio", "bus_factor", "algbw", "busbw",      "peer_algbw", "peer_busbw"}));
+  for (const char* key : {"bytes", "blocks", "algo", "dtype", "op", "limit", "limit_name", "peer", "peer_name", "ratio",
+                          "limit_ratio", "bus_factor", "algbw", "busbw", "peer_algbw", "peer_busbw"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
   }
   EXPECT_EQ(json.at("ours"), 1.0);
+}
+
+TEST(Rows, BandwidthsWhereThereIsABusFactor) {
+  const auto rows = rows_of({.row = {.name = "x", .bytes = 3000, .bus_factor = 1.5},
+                             .ours = {1e-6},
+                             .peers = {{"a", {2e-6}}, {"b", {3e-6}}}});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(rows[1].ours.value(), 1);
+  EXPECT_DOUBLE_EQ(rows[1].algbw.value(), 3);
+  EXPECT_DOUBLE_EQ(rows[1].busbw.value(), 4.5);
+  EXPECT_DOUBLE_EQ(rows[1].peer_algbw.value(), 1);
+  EXPECT_DOUBLE_EQ(rows[1].peer_busbw.value(), 1.5);
+  const auto without = rows_of({.row = {.name = "x", .bytes = 3000}, .ours = {1e-6}});
+  EXPECT_FALSE(without[0].algbw);
+}
+
+TEST(Rows, SecondsComeBackFromEveryUnit) {
+  for (const char* unit : {"ns", "us", "ms", "s", "Mops/s", "GB/s"}) {
+    const Row row{.name = "x", .bytes = 4096, .unit = unit};
+    EXPECT_DOUBLE_EQ(seconds_of(in_unit(3e-5, row), row), 3e-5) << unit;
+  }
 }
 
 TEST(Rows, UnknownUnitIsRefused) {
@@ -94,15 +116,22 @@ TEST(Merge, SamplesOfOneCaseComeTogether) {
 }
 
 TEST(Measurement, CrossesFromTheJobToTheDriver) {
-  const Measurement sent{
-      .row = {.name = "x", .pes = 3, .pes_as = "threads", .bytes = 8, .op = "sum", .limit_name = "wire", .unit = "ms"},
-      .ours = {1.25e-7, 2},
-      .limit = {3},
-      .peers = {{"p q", {4}}}};
+  const Measurement sent{.row = {.name = "x",
+                                 .pes = 3,
+                                 .pes_as = "threads",
+                                 .bytes = 8,
+                                 .op = "sum",
+                                 .bus_factor = 4.0 / 3,
+                                 .limit_name = "wire",
+                                 .unit = "ms"},
+                         .ours = {1.25e-7, 2},
+                         .limit = {3},
+                         .peers = {{"p q", {4}}}};
   const Measurement got = measurement_from_json(Json::parse(to_json(sent).dump()));
   EXPECT_TRUE(same_case(got.row, sent.row));
   EXPECT_EQ(got.row.unit, "ms");
   EXPECT_EQ(got.row.limit_name, "wire");
+  EXPECT_EQ(got.row.bus_factor, sent.row.bus_factor);  // to the last digit
   EXPECT_EQ(got.ours, sent.ours);
   EXPECT_EQ(got.limit, sent.limit);
   EXPECT_EQ(got.peers, sent.peers);
