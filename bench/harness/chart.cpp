@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<const char*, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                  "#E69F00", "#56B4E9", "#000000"};
 
-constexpr double kPlotWidth = 400, kPlotHeight = 250, kLeft = 70, kGap = 20, kLegend = 200, kTop = 34, kBottom = 56;
+constexpr double kPlotWidth = 400, kPlotHeight = 250, kLeft = 76, kGap = 20, kLegend = 240, kTop = 34, kBottom = 56;
 constexpr double kPanel = kLeft + kPlotWidth + kGap, kRow = kTop + kPlotHeight + kBottom;
 
 std::string escaped(const std::string& text) {
@@ -84,7 +84,7 @@ std::string draw(const Chart& chart, double left, double top) {
   std::string out;
   for (const double tick : ticks) {
     out += line(left, y.at(tick), right, y.at(tick), "#dddddd");
-    out += text_at(left - 6, y.at(tick) + 4, "end", fmt::format("{:g}", tick));
+    out += text_at(left - 6, y.at(tick) + 4, "end", chart.y_text(tick));
   }
   double last = 0;
   for (const double size : sizes) {
@@ -97,8 +97,8 @@ std::string draw(const Chart& chart, double left, double top) {
                      top, kPlotWidth, kPlotHeight);
   out += text_at((left + right) / 2, bottom + 34, "middle", "size, bytes");
   const double middle = (top + bottom) / 2;
-  out += text_at(left - 48, middle, "middle", chart.y_label,
-                 fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", left - 48, middle).c_str());
+  out += text_at(left - 56, middle, "middle", chart.y_label,
+                 fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", left - 56, middle).c_str());
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     std::string points, marks;
     for (const auto& [px, py] : chart.series[i].points) {

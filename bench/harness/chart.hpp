@@ -1,6 +1,6 @@
 // Charts of lines over two logarithmic axes, as SVG: plain, no script, opens in any browser.
 //
-//   svg_of({{"8 PEs", {{.title = "time", .y_label = "time, us", .series = {{"ours", true, {{1024, 3.5}, {8192,
+//   svg_of({{"8 PEs", {{.y_label = "time", .y_text = time_text, .series = {{"ours", true, {{1024, 3.5}, {8192,
 //   9}}}}}}}});
 #pragma once
 
@@ -19,6 +19,7 @@ struct Series {
 /// One pair of axes: x is a size in bytes.
 struct Chart {
   std::string y_label;
+  std::string (*y_text)(double value);  // at a tick
   std::vector<Series> series = {};
 };
 

@@ -8,6 +8,14 @@ namespace isotope::bench {
 
 namespace {
 
+std::string time_text(double us) {
+  if (us < 1e3) return fmt::format("{:g} us", us);
+  if (us < 1e6) return fmt::format("{:g} ms", us / 1e3);
+  return fmt::format("{:g} s", us / 1e6);
+}
+
+std::string bandwidth_text(double gigabytes) { return fmt::format("{:g}", gigabytes); }
+
 /// Adds a point to the series of that name, unless it has one of that size: each of our rows repeats its peer's.
 void add(std::vector<Series>& all, const std::string& name, bool ours, double x, double y) {
   auto at = std::find_if(all.begin(), all.end(), [&](const Series& one) { return one.name == name; });
@@ -27,7 +35,9 @@ std::vector<ChartRow> charts_of(const std::vector<Row>& rows) {
     auto at = std::find_if(all.begin(), all.end(), [&](const ChartRow& one) { return one.title == title; });
     if (at == all.end()) {
       const char* bandwidth = row.bus_factor ? "bus bandwidth, GB/s" : "bandwidth, GB/s";
-      at = all.insert(all.end(), ChartRow{title, {{.y_label = "time, us"}, {.y_label = bandwidth}}});
+      at = all.insert(all.end(), ChartRow{title,
+                                          {{.y_label = "time", .y_text = time_text},
+                                           {.y_label = bandwidth, .y_text = bandwidth_text}}});
     }
     const auto both = [&](const std::string& name, bool ours, const std::optional<double>& value) {
       if (!value) return;

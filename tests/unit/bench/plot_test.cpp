@@ -61,7 +61,8 @@ TEST(Plot, IsSvgWithAxesAndLegend) {
   const std::string svg = plot(kRows);
   EXPECT_EQ(svg.rfind("<svg ", 0), 0u);
   EXPECT_NE(svg.find("</svg>\n"), std::string::npos);
-  for (const char* text : {">time, us<", ">bus bandwidth, GB/s<", ">size, bytes<", ">Isotope, ring<", ">A &amp; B<"}) {
+  for (const char* text :
+       {">time<", ">10 us<", ">bus bandwidth, GB/s<", ">size, bytes<", ">Isotope, ring<", ">A &amp; B<"}) {
     EXPECT_NE(svg.find(text), std::string::npos) << text;
   }
   for (const char* wrong : {"nan", "inf", "A & B"}) EXPECT_EQ(svg.find(wrong), std::string::npos) << wrong;
