@@ -60,6 +60,9 @@ ISOTOPE_HD bool ring_reduce(const Stage<G>& on, const R& r, const char* src, con
   std::uint64_t* counter = &on.channel.words()->rounds;
   std::uint64_t round = begin_round(on, counter) - 1;
   const std::uint64_t first = round + 1;
+  // This PE is past all earlier rounds. Its left neighbour, which need not have heard from it in the last of them, may not use
+  // that one's slot before it knows.
+  post(on, on.channel.reply(on.me()), round, left);
   for (std::size_t piece = 0; piece < longest; piece += most) {
     const auto part = [&](int segment) {
       const Slice whole = segments.segment(segment, members);
@@ -71,7 +74,7 @@ ISOTOPE_HD bool ring_reduce(const Stage<G>& on, const R& r, const char* src, con
       const Slice now = part((on.me() + 2 * members - 1 - step) % members);
       ++round;
       // The slot was used two messages ago: the neighbour has to have taken that one.
-      if (round >= first + 2 && !await_post(on, on.channel.reply(right), round - 2, right)) return false;
+      if (round >= first + 1 && !await_post(on, on.channel.reply(right), round - 2, right)) return false;
       char* slot = on.team.at(on.channel.slot(SlotKind::plain, round, on.me()), right);
       if (!on.team.stopped())
         join_arrays(on.group, r, src + now.begin * r.element(), arrived, nullptr, slot, nullptr, now.count, members);
