@@ -132,9 +132,12 @@ ISOTOPE_HD bool all_gather_push(const Stage<G>& on, char* dst, const char* src, 
 template <Group G>
 ISOTOPE_HD bool all_gather_pull(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
   if (!meet(on)) return false;
+  // In place, each member's src is where its block lies in dst.
+  const bool in_place = src == dst + blocks.begin(on.me());
   for (int k = 0; k < on.members(); ++k) {
     const int from = on.next(k);
-    move(on, dst + blocks.begin(from), on.team.at(src, from), blocks.each);
+    char* place = dst + blocks.begin(from);
+    move(on, place, on.team.at(in_place ? place : src, from), blocks.each);
   }
   return meet(on);
 }
