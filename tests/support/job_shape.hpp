@@ -49,3 +49,12 @@ class JobTest : public ::testing::TestWithParam<JobShape> {
                         ::isotope::testing::JobShape{2, true}, ::isotope::testing::JobShape{3, true},   \
                         ::isotope::testing::JobShape{5, true}, ::isotope::testing::JobShape{8, true}),  \
       ::isotope::testing::shape_name)
+
+/// For tests that try everything: each number of PEs once, most as processes.
+#define ISOTOPE_COLLECTIVE_SHAPES(Suite)                                                                \
+  INSTANTIATE_TEST_SUITE_P(                                                                             \
+      All, Suite,                                                                                       \
+      ::testing::Values(::isotope::testing::JobShape{1, false}, ::isotope::testing::JobShape{2, false}, \
+                        ::isotope::testing::JobShape{3, false}, ::isotope::testing::JobShape{4, true},  \
+                        ::isotope::testing::JobShape{5, false}, ::isotope::testing::JobShape{8, false}), \
+      ::isotope::testing::shape_name)

@@ -1,0 +1,235 @@
+// Makes one call of a collective on a team and looks at all it has done: the result, and every byte around it.
+//
+//   CollectiveRig rig(world, world.team(), most_bytes);
+//   rig.check<float>({Collective::all_reduce, Algo::ring, DataType::f32, ReduceOp::add}, {.count = 61, .dst_shift = 3});
+//
+// No barrier lies between calls: what calls.hpp promises has to do. Buffers that need not be symmetric are private memory.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support/collective_reference.hpp"
+
+namespace isotope::testing {
+
+/// Where the buffers of a call lie, and how much it is about.
+struct Layout {
+  std::size_t count = 0;
+  std::size_t dst_shift = 0, src_shift = 0;  // elements past a multiple of 128 bytes
+  bool in_place = false;
+};
+inline std::string text_of(const Layout& layout) {
+  return fmt::format("{} elements, shifted by {} and {}{}", layout.count, layout.dst_shift, layout.src_shift,
+                     layout.in_place ? ", in place" : "");
+}
+
+/// 0, 1, a prime, a few; aligned, and dst and src misaligned differently. With `op` such that how it is shared out differs,
+/// more than a slot holds.
+inline std::vector<Layout> awkward_layouts(std::size_t element, std::size_t slot_bytes, ReduceOp op = ReduceOp::add) {
+  const std::size_t slot = slot_bytes / element;
+  std::vector<Layout> layouts = {{0}, {1, 1, 3}, {61, 3, 1}, {97, 0, 2, true}};
+  if (op == ReduceOp::add || op == ReduceOp::average) layouts.insert(layouts.end(), {{2 * slot + 7, 1, 2}, {slot + 32}});
+  return layouts;
+}
+
+class CollectiveRig {
+ public:
+  static constexpr std::size_t kMargin = 128, kSlotBytes = 1920;
+  static constexpr char kPoison = static_cast<char>(0xa5);
+
+  /// Collective over the World. Members' buffers hold `most_bytes` each.
+  CollectiveRig(World& world, const Team& team, std::size_t most_bytes, std::size_t slot_bytes = kSlotBytes)
+      : team_(team),
+        region_(most_bytes + 3 * kMargin),
+        coll_(world, team, {.channels = 1, .slot_bytes = slot_bytes}),
+        arena_(world.alloc<char>(2 * region_)),
+        private_(2 * region_) {}
+
+  Collectives& coll() { return coll_; }
+
+  /// How the call of a rig is made; a kernel may stand in for the host's.
+  using Make = std::function<void(const CollectiveCall&)>;
+  void set_make(Make make) { make_ = std::move(make); }
+
+  /// Makes it, judges the outcome, and returns this member's output.
+  template <class T>
+  std::vector<char> check(CollectiveCall call, const Layout& layout) {
+    call.type = data_type_of<T>;
+    call.count = layout.count;
+    place(call, layout);
+    write_inputs<T>(call);
+    const std::vector<char> before(arena_.data(), arena_.data() + 2 * region_), private_before = private_;
+    if (make_) {
+      make_(call);
+    } else {
+      coll_.run(call);
+    }
+    const auto dst = static_cast<const char*>(call.dst);
+    std::vector<char> out(output_elements(call) * sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), dst, out.size());
+    const std::string what = fmt::format("{} {} of {} by {}{}, {}, root {}, member {} of {}", name_of(call.algo),
+                                         name_of(call.collective), name_of(call.type), name_of(call.op),
+                                         call.accumulate == Accumulate::native ? " (native)" : "", text_of(layout),
+                                         call.root, team_.rank(), team_.size());
+    judge<T>(call, out, what);
+    expect_rest_untouched(arena_.data(), before, dst, out.size(), what);
+    expect_rest_untouched(private_.data(), private_before, dst, out.size(), what);
+    return out;
+  }
+
+  /// A call that has to be refused with `code` and `why`, and has to touch nothing.
+  void expect_refused(CollectiveCall call, const Layout& layout, Code code, const std::string& why) {
+    call.count = layout.count;
+    place(call, layout);
+    std::memset(arena_.data(), kPoison, 2 * region_);
+    try {
+      coll_.run(call);
+      ADD_FAILURE() << name_of(call.algo) << " " << name_of(call.collective) << " was not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << "no '" << why << "' in: " << error.what();
+    }
+    EXPECT_TRUE(std::all_of(arena_.data(), arena_.data() + 2 * region_, [](char c) { return c == kPoison; }));
+  }
+
+  /// Where buffers lie: symmetric where they have to be, in place where the call allows it.
+  void place(CollectiveCall& call, const Layout& layout) {
+    const SymmetricNeeds needs = needs_of(call.collective, call.algo);
+    const std::size_t element = size_of(call.type), mine = static_cast<std::size_t>(team_.rank()) * call.count * element;
+    char* src = (needs.src || (layout.in_place && needs.dst) ? arena_.data() : private_.data()) + region_ + kMargin;
+    src += layout.src_shift * element;
+    char* dst = (needs.dst ? arena_.data() : private_.data()) + kMargin + layout.dst_shift * element;
+    if (layout.in_place) {
+      dst = src;
+      if (call.collective == Collective::all_gather) src = dst + mine;
+      if (call.collective == Collective::reduce_scatter) dst = src + mine;
+    }
+    call.dst = dst;
+    call.src = src;
+  }
+
+  char* arena() { return arena_.data(); }
+
+ private:
+  std::size_t output_elements(const CollectiveCall& call) const {
+    if (call.collective == Collective::reduce && call.root != team_.rank()) return 0;
+    return detail::elements_of(call.collective, call.count, team_.size()).dst;
+  }
+
+  template <class T>
+  void write_inputs(const CollectiveCall& call) {
+    std::memset(arena_.data(), kPoison, 2 * region_);
+    std::memset(private_.data(), kPoison, 2 * region_);
+    const std::size_t n = detail::elements_of(call.collective, call.count, team_.size()).src;
+    const std::uint64_t seed = static_cast<std::uint64_t>(call.type) * 8 + static_cast<std::uint64_t>(call.op);
+    // The data of all members; only what is new is made.
+    const Inputs now{seed, n};
+    if (now.seed != inputs_.seed || now.elements > inputs_.elements) {
+      inputs_ = now;
+      values_.assign(static_cast<std::size_t>(team_.size()), std::vector<char>(n * sizeof(T)));
+      for (int member = 0; member < team_.size(); ++member) {
+        for (std::size_t i = 0; i < n; ++i) {
+          const T value = input_of<T>(call.op, seed, member, i);
+          std::memcpy(values_[static_cast<std::size_t>(member)].data() + i * sizeof(T), &value, sizeof(T));
+        }
+      }
+    }
+    if (n != 0) std::memcpy(const_cast<void*>(call.src), values_[static_cast<std::size_t>(team_.rank())].data(), n * sizeof(T));
+  }
+
+  template <class T>
+  T value(int member, std::size_t i) const {
+    T result;
+    std::memcpy(&result, values_[static_cast<std::size_t>(member)].data() + i * sizeof(T), sizeof(T));
+    return result;
+  }
+
+  /// References of `count` elements from `first` on, of the first `members` ones; made anew only when they are others.
+  template <class T>
+  void prepare_references(const CollectiveCall& call, int members, std::size_t first, std::size_t count) {
+    const Known now{inputs_.seed, call.accumulate, members, first, count};
+    if (now == known_) return;
+    known_ = now;
+    references_.resize(count);
+    std::vector<T> in(static_cast<std::size_t>(members));
+    for (std::size_t i = 0; i < count; ++i) {
+      for (int member = 0; member < members; ++member) in[static_cast<std::size_t>(member)] = value<T>(member, first + i);
+      references_[i] = reference_of<T>(call.op, call.accumulate, Span<const T>(in.data(), in.size()));
+    }
+  }
+
+  template <class T>
+  void judge(const CollectiveCall& call, const std::vector<char>& out, const std::string& what) {
+    const int me = team_.rank();
+    const std::size_t mine = static_cast<std::size_t>(me) * call.count, n = out.size() / sizeof(T);
+    const int members = call.collective == Collective::inclusive_scan   ? me + 1
+                        : call.collective == Collective::exclusive_scan ? me
+                                                                        : team_.size();
+    if (combines(call.collective) && members > 0)
+      prepare_references<T>(call, members, call.collective == Collective::reduce_scatter ? mine : 0, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      T found;
+      std::memcpy(&found, out.data() + i * sizeof(T), sizeof(T));
+      if (combines(call.collective)) {
+        const Reference reference = members > 0 ? references_[i] : identity_of<T>(call.op);
+        if (!matches(reference, found)) FAIL() << what << ": element " << i << " is " << difference(reference, found);
+      } else {
+        const auto block = static_cast<int>(i / call.count);
+        const T expected = call.collective == Collective::broadcast    ? value<T>(call.root, i)
+                           : call.collective == Collective::all_gather ? value<T>(block, i % call.count)
+                                                                       : value<T>(block, mine + i % call.count);
+        if (std::memcmp(&expected, &found, sizeof(T)) != 0) FAIL() << what << ": element " << i;
+      }
+    }
+  }
+
+  static void expect_rest_untouched(const char* now, const std::vector<char>& before, const char* out, std::size_t bytes,
+                                    const std::string& what) {
+    const bool inside = bytes != 0 && std::greater_equal<>()(out, now) && std::less<>()(out, now + before.size());
+    const std::size_t first = inside ? static_cast<std::size_t>(out - now) : before.size(), last = inside ? first + bytes : first;
+    if (std::memcmp(now, before.data(), first) != 0) FAIL() << what << ": bytes before the output have changed";
+    if (std::memcmp(now + last, before.data() + last, before.size() - last) != 0)
+      FAIL() << what << ": bytes after the output have changed";
+  }
+
+  struct Inputs {
+    std::uint64_t seed = ~std::uint64_t{0};
+    std::size_t elements = 0;
+  };
+  struct Known {
+    std::uint64_t seed = 0;
+    Accumulate accumulate = Accumulate::wide;
+    int members = 0;
+    std::size_t first = 0, count = 0;
+    bool operator==(const Known&) const = default;
+  };
+  Team team_;
+  std::size_t region_;
+  Collectives coll_;
+  Symmetric<char> arena_;
+  std::vector<char> private_;
+  std::vector<std::vector<char>> values_;
+  Inputs inputs_;
+  Known known_;
+  std::vector<Reference> references_;
+  Make make_;
+};
+
+/// Whether all members have the same bytes. Collective over `team`, which is all PEs or has a barrier of its own.
+inline void expect_same_everywhere(World& world, const Team& team, Symmetric<std::uint64_t>& cell,
+                                   const std::vector<char>& bytes, const std::string& what) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+  cell[0] = hash;
+  world.barrier(team);
+  for (int k = 0; k < team.size(); ++k) EXPECT_EQ(*team.at(cell.data(), k), hash) << what << ": another result on member " << k;
+  world.barrier(team);
+}
+
+}  // namespace isotope::testing
