@@ -2,20 +2,19 @@
 // Lamport's clearing have to hold.
 #include <unistd.h>
 
-#include <string>
-#include <vector>
-
 #include "support/collective_mix.hpp"
 #include "support/job_shape.hpp"
 
 namespace isotope {
 namespace {
 
+using testing::Finding;
 using testing::Mixer;
 using testing::mix_expected;
 using testing::mix_value;
 using testing::Pick;
 using testing::pick_of;
+using testing::story;
 
 class CollectiveRounds : public testing::JobTest {};
 ISOTOPE_COLLECTIVE_SHAPES(CollectiveRounds);
@@ -33,47 +32,12 @@ void dawdle(std::uint64_t seed, std::uint64_t round, int pe) {
   }
 }
 
-/// What went wrong first on this PE.
-struct Finding {
-  std::uint64_t wrong, round, index;
-  float found, expected;
-};
-
-// The same two buffers in every round: whoever still reads or writes them late is seen.
 ISOTOPE_KERNEL void all_rounds(Team team, Workspace workspace, std::uint64_t seed, std::uint64_t rounds, float* dst, float* src,
                                Finding* finding) {
   const Block block = this_block();
-  const int me = team.rank(), members = team.size();
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    const Pick pick = pick_of(seed, round, members);
-    const detail::BufferElements elements = detail::elements_of(pick.collective, pick.count, members);
-    for (std::size_t i = block.thread_rank(); i < elements.src; i += block.size()) src[i] = mix_value(round, me, i);
-    for (std::size_t i = block.thread_rank(); i < elements.dst + 8; i += block.size()) dst[i] = -1;
-    if (block.is_leader()) dawdle(seed, round, me);
-    block.sync();
-    const bool well = testing::make_pick(block, team, workspace.channel(0), pick, dst, src);
-    block.sync();
-    for (std::size_t i = block.thread_rank(); i < elements.dst + 8; i += block.size()) {
-      const float expected = i < elements.dst ? mix_expected(pick, round, me, members, i) : -1;
-      if ((!well || dst[i] != expected) && fetch_add(&finding->wrong, std::uint64_t{1}) == 0) {
-        finding->round = round;
-        finding->index = i;
-        finding->found = dst[i];
-        finding->expected = expected;
-      }
-    }
-    block.sync();
-  }
-}
-
-std::string story(std::uint64_t seed, const Finding& finding, int members) {
-  std::string text = "seed " + std::to_string(seed) + ", element " + std::to_string(finding.index) + " is " +
-                     std::to_string(finding.found) + ", not " + std::to_string(finding.expected) + " in round " + std::to_string(finding.round) + "; the rounds about it:";
-  for (std::uint64_t round = finding.round < 3 ? 0 : finding.round - 3; round <= finding.round + 2; ++round) {
-    const Pick pick = pick_of(seed, round, members);
-    text += " " + std::to_string(round) + ": " + name_of(pick.algo) + " " + name_of(pick.collective) + " of " + std::to_string(pick.count) + ";";
-  }
-  return text;
+  testing::mix_rounds(
+      block, team, workspace.channel(0), block.thread_rank(), block.size(), [&] { block.sync(); },
+      [&](std::uint64_t round) { dawdle(seed, round, team.rank()); }, seed, rounds, dst, src, finding);
 }
 
 TEST_P(CollectiveRounds, InsideOneKernel) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "isotope/isotope.hpp"
 #include "support/mixer.hpp"
@@ -93,6 +94,53 @@ ISOTOPE_HD bool make_pick(Who who, const Team& team, const Where& where, const P
       return exclusive_scan<ReduceOp::add>(who, team, where, dst, src, pick.count, pick.algo);
   }
   return false;
+}
+
+/// What went wrong first on this PE.
+struct Finding {
+  std::uint64_t wrong, round, index;
+  float found, expected;
+};
+
+/// Rounds of picks by a group of `size` threads, of which this is `rank`, in the same two buffers each time: whoever still
+/// reads or writes them late is seen. `late(round)` may hold it up; sync() is the group's.
+template <class Who, class Where, class Sync, class Late>
+ISOTOPE_HD void mix_rounds(Who who, const Team& team, const Where& where, std::size_t rank, std::size_t size, Sync sync, Late late,
+                           std::uint64_t seed, std::uint64_t rounds, float* dst, float* src, Finding* finding) {
+  const int me = team.rank(), members = team.size();
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const Pick pick = pick_of(seed, round, members);
+    const detail::BufferElements elements = detail::elements_of(pick.collective, pick.count, members);
+    for (std::size_t i = rank; i < elements.src; i += size) src[i] = mix_value(round, me, i);
+    for (std::size_t i = rank; i < elements.dst + 8; i += size) dst[i] = -1;
+    if (rank == 0) late(round);
+    sync();
+    const bool well = make_pick(who, team, where, pick, dst, src);
+    sync();
+    for (std::size_t i = rank; i < elements.dst + 8; i += size) {
+      const float expected = i < elements.dst ? mix_expected(pick, round, me, members, i) : -1;
+      if ((!well || dst[i] != expected) && fetch_add(&finding->wrong, std::uint64_t{1}) == 0) {
+        finding->round = round;
+        finding->index = i;
+        finding->found = dst[i];
+        finding->expected = expected;
+      }
+    }
+    sync();
+  }
+}
+
+/// What a Finding means.
+inline std::string story(std::uint64_t seed, const Finding& finding, int members) {
+  std::string text = "seed " + std::to_string(seed) + ", element " + std::to_string(finding.index) + " is " +
+                     std::to_string(finding.found) + ", not " + std::to_string(finding.expected) + " in round " +
+                     std::to_string(finding.round) + "; the rounds about it:";
+  for (std::uint64_t round = finding.round < 3 ? 0 : finding.round - 3; round <= finding.round + 2; ++round) {
+    const Pick pick = pick_of(seed, round, members);
+    text += " " + std::to_string(round) + ": " + name_of(pick.algo) + " " + name_of(pick.collective) + " of " +
+            std::to_string(pick.count) + ";";
+  }
+  return text;
 }
 
 }  // namespace isotope::testing
