@@ -106,6 +106,7 @@ constexpr SymmetricNeeds needs_of(Collective collective, Algo algo) {
 
 /// Why a combination is none, or null when there is one. `op` counts only where the collective combines.
 constexpr const char* why_not(Collective collective, Algo algo, DataType type, ReduceOp op) {
+  if (static_cast<unsigned>(collective) >= kCollectives) return "there is no such collective";
   if (size_of(type) == 0) return "there is no such type";
   if (combines(collective)) {
     if (static_cast<unsigned>(op) > static_cast<unsigned>(ReduceOp::average)) return "there is no such operation";
