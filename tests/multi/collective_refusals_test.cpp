@@ -1,0 +1,169 @@
+// Bad calls of collectives. From the host in every build: a named error, and no byte moves. Members whose arguments differ are
+// found by the checked build, on every one of them, and the team works again once that was reported.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "isotope/host/choice.hpp"
+#include "support/collective_rig.hpp"
+#include "support/job_shape.hpp"
+
+namespace isotope {
+namespace {
+
+using testing::CollectiveRig;
+using testing::Layout;
+
+class CollectiveRefusals : public testing::JobTest {
+ protected:
+  void SetUp() override {
+    if (!ISOTOPE_CHECKED &&
+        std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()).find("Checked") == 0)
+      GTEST_SKIP() << "members are compared in the checked build";
+  }
+};
+ISOTOPE_COLLECTIVE_SHAPES(CollectiveRefusals);
+
+constexpr std::size_t kCount = 50;
+
+/// Expects the call to throw `code` with all of `texts` in its message, and the buffers to be as they were.
+void expect_error(const std::function<void()>& call, Code code, const std::vector<std::string>& texts) {
+  try {
+    call();
+    ADD_FAILURE() << "not refused: " << texts.front();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    for (const std::string& text : texts)
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << "no '" << text << "' in: " << error.what();
+  }
+}
+
+TEST_P(CollectiveRefusals, CombinationsThatThereAreNot) {
+  run([](World& world) {
+    CollectiveRig rig(world, world.team(), 8 * kCount * static_cast<std::size_t>(world.size()));
+    for (int c = 0; c < kCollectives; ++c) {
+      for (int a = 0; a < kAlgos; ++a) {
+        const CollectiveCall call{static_cast<Collective>(c), static_cast<Algo>(a)};
+        if (const char* why = why_not(call.collective, call.algo, call.type, call.op))
+          rig.expect_refused(call, {.count = kCount}, Code::not_supported, why);
+      }
+    }
+    const auto bad = [&](CollectiveCall call, const char* why) {
+      rig.expect_refused(call, {.count = kCount}, Code::not_supported, why);
+    };
+    bad({Collective::all_reduce, Algo::automatic, static_cast<DataType>(14)}, "there is no such type");
+    bad({Collective::all_reduce, Algo::automatic, static_cast<DataType>(-1)}, "there is no such type");
+    bad({Collective::all_reduce, Algo::automatic, DataType::i32, static_cast<ReduceOp>(8)}, "there is no such operation");
+    bad({static_cast<Collective>(8), Algo::automatic, DataType::i32}, "there is no such collective");
+    bad({static_cast<Collective>(-1), Algo::direct, DataType::i32}, "there is no such collective");
+    bad({Collective::all_gather, static_cast<Algo>(19), DataType::i32}, "no such algorithm");
+    bad({Collective::all_reduce, Algo::automatic, DataType::e5m2, ReduceOp::bit_xor}, "floats have no bitwise operations");
+    bad({Collective::inclusive_scan, Algo::automatic, DataType::i32, ReduceOp::average}, "a scan has no average");
+    // It all still works.
+    rig.check<float>({Collective::all_reduce, Algo::ring}, {.count = kCount});
+  });
+}
+
+TEST_P(CollectiveRefusals, RootsAndPlaces) {
+  run([](World& world) {
+    const int size = world.size();
+    const std::string bounds = "0 to " + std::to_string(size - 1);
+    Collectives coll(world, {.channels = 1, .slot_bytes = 1920});
+    const auto count = static_cast<std::size_t>(size) * kCount;
+    auto x = world.alloc<float>(count), y = world.alloc<float>(count);
+    std::vector<float> mine(count, 3.0f), out(count, 4.0f);
+    x.write(std::vector<float>(count, 1.0f));
+    y.write(std::vector<float>(count, 2.0f));
+    world.barrier();
+    const auto bad = [&](Code code, const std::vector<std::string>& texts, const std::function<void()>& call) {
+      expect_error(call, code, texts);
+    };
+    constexpr auto kRange = Code::out_of_range;
+    constexpr auto kArgument = Code::invalid_argument;
+    constexpr auto kSymmetric = Code::not_symmetric;
+    const auto by = [](Algo algo) { return How{.algo = algo}; };
+    bad(kRange, {"reduce", "root is " + std::to_string(size), bounds},
+        [&] { coll.reduce(y.data(), x.data(), kCount, ReduceOp::add, size); });
+    bad(kRange, {"broadcast", "root is -1", bounds}, [&] { coll.broadcast(y.data(), x.data(), kCount, -1); });
+    bad(kRange, {"more than an address space"}, [&] { coll.all_reduce(y.data(), x.data(), ~std::size_t{0} / 4); });
+    float* none = nullptr;
+    bad(kArgument, {"dst is null"}, [&] { coll.all_reduce(none, x.data(), kCount); });
+    bad(kArgument, {"src is null"}, [&] { coll.all_gather(y.data(), none, kCount); });
+    const std::vector<std::string> overlap = {"dst and src overlap"};
+    bad(kArgument, overlap, [&] { coll.all_reduce(x.data() + 1, x.data(), kCount - 1); });
+    bad(kArgument, overlap, [&] { coll.all_reduce(x.data(), x.data(), kCount, ReduceOp::add, by(Algo::multimem_one_shot)); });
+    bad(kArgument, overlap, [&] { coll.all_to_all(x.data(), x.data(), kCount, by(Algo::direct)); });
+    bad(kArgument, overlap, [&] { coll.inclusive_scan(x.data(), x.data() + 7, kCount - 7); });
+    bad(kArgument, overlap, [&] { coll.all_gather(x.data(), x.data() + 1, kCount); });
+    bad(kArgument, overlap, [&] { coll.reduce_scatter(x.data() + 1, x.data(), kCount); });
+    const std::vector<std::string> dst = {"dst", "does not lie in one symmetric object"};
+    const std::vector<std::string> src = {"src", "does not lie in one symmetric object"};
+    bad(kSymmetric, dst, [&] { coll.all_reduce(out.data(), x.data(), kCount, ReduceOp::add, by(Algo::two_shot)); });
+    bad(kSymmetric, src, [&] { coll.all_reduce(y.data(), mine.data(), kCount, ReduceOp::add, by(Algo::two_shot)); });
+    bad(kSymmetric, src, [&] { coll.reduce_scatter(y.data(), mine.data(), kCount, ReduceOp::add, by(Algo::pull)); });
+    bad(kSymmetric, dst, [&] { coll.broadcast(out.data(), x.data(), kCount, 0, by(Algo::tree)); });
+    bad(kSymmetric, dst, [&] { coll.all_gather(y.data() + 1, x.data(), kCount, by(Algo::push)); });  // past the end of y
+    bad(kSymmetric, dst, [&] { coll.inclusive_scan(out.data(), x.data(), kCount); });
+    EXPECT_EQ(x.read(), std::vector<float>(count, 1.0f));
+    EXPECT_EQ(y.read(), std::vector<float>(count, 2.0f));
+    EXPECT_EQ(out, std::vector<float>(count, 4.0f));
+    // Nothing to move, so nothing to look at; and the same calls done well.
+    coll.all_reduce(none, none, 0);
+    coll.all_reduce(out.data(), mine.data(), kCount, ReduceOp::add, by(Algo::one_shot));
+    EXPECT_EQ(out[kCount - 1], 3.0f * static_cast<float>(size));
+    EXPECT_EQ(out[kCount], count > kCount ? 4.0f : out[kCount]);
+    expect_error([&] { Collectives(world, {.channels = 1025}); }, kArgument, {"1025 channels"});
+    expect_error([&] { Collectives(world, {.channels = -1}); }, kArgument, {"-1 channels"});
+    world.barrier();
+  });
+}
+
+TEST_P(CollectiveRefusals, CheckedMembersDiffer) {
+  run([](World& world) {
+    if (world.size() == 1) return;
+    Collectives coll(world, {.channels = 1, .slot_bytes = 1920});
+    const auto count = static_cast<std::size_t>(world.size()) * kCount;
+    auto x = world.alloc<std::uint32_t>(count), y = world.alloc<std::uint32_t>(count);
+    const CollectiveCall good{Collective::all_reduce, Algo::two_shot, DataType::u32, ReduceOp::add, Accumulate::wide, 0,
+                              y.data(), x.data(), kCount};
+    struct Difference {
+      const char* argument;
+      const char *usual, *other;
+      std::function<void(CollectiveCall&)> make;
+    };
+    const std::vector<Difference> differences = {
+        {"count", "50", "49", [](CollectiveCall& call) { call.count = 49; }},
+        {"count", "50", "0", [](CollectiveCall& call) { call.count = 0; }},
+        {"type", "u32", "i32", [](CollectiveCall& call) { call.type = DataType::i32; }},
+        {"operation", "add", "max", [](CollectiveCall& call) { call.op = ReduceOp::max; }},
+        {"algorithm", "two_shot", "ring", [](CollectiveCall& call) { call.algo = Algo::ring; }},
+        {"collective", "all_reduce", "reduce", [](CollectiveCall& call) { call.collective = Collective::reduce; }},
+        {"root", "0", "1", [](CollectiveCall& call) { call.root = 1; }},
+    };
+    int at = 0;
+    for (const Difference& difference : differences) {
+      const int odd = at++ % world.size();
+      x.write(std::vector<std::uint32_t>(count, 7));
+      y.write(std::vector<std::uint32_t>(count, 9));
+      world.barrier();
+      CollectiveCall call = good;
+      if (world.rank() == odd) difference.make(call);
+      const std::string here = world.rank() == odd ? difference.other : difference.usual;
+      const std::string there = world.rank() == odd ? difference.usual : difference.other;
+      expect_error([&] { coll.run(call); }, Code::mismatch,
+                   {std::string("`") + difference.argument + "` is " + here + " on PE " + std::to_string(world.rank()),
+                    "and " + there + " on PE " + (world.rank() == odd ? "" : std::to_string(odd))});
+      EXPECT_EQ(y.read(), std::vector<std::uint32_t>(count, 9)) << difference.argument;
+      EXPECT_EQ(x.read(), std::vector<std::uint32_t>(count, 7)) << difference.argument;
+      EXPECT_FALSE(world.team().stopped());
+      // And on it goes.
+      world.barrier();
+      coll.run(good);
+      EXPECT_EQ(y[0], 7u * static_cast<unsigned>(world.size())) << difference.argument;
+      world.barrier();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace isotope

@@ -1,0 +1,110 @@
+// Tables of choices: what they say for how many PEs and bytes, and which files are none.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "isotope/base/error.hpp"
+#include "isotope/host/choice.hpp"
+
+namespace isotope {
+namespace {
+
+constexpr const char* kText =
+    "isotope-tuning 1\n"
+    "# a comment\n"
+    "\n"
+    "all_reduce  2  4096  one_shot\n"
+    "all_reduce  2  *     two_shot\n"
+    "  all_reduce  8  100   ll16\n"
+    "all_reduce  8  65536 ring\n"
+    "broadcast   4  *     tree\r\n";
+
+TEST(ChoiceTable, ChoosesByBytesAndTheNearestNumberOfPes) {
+  const ChoiceTable table = ChoiceTable::parse(kText, "a table");
+  const auto all_reduce = [&](int pes, std::size_t bytes) { return table.choose(Collective::all_reduce, pes, bytes); };
+  EXPECT_EQ(all_reduce(2, 0), Algo::one_shot);
+  EXPECT_EQ(all_reduce(2, 4096), Algo::one_shot);
+  EXPECT_EQ(all_reduce(2, 4097), Algo::two_shot);
+  EXPECT_EQ(all_reduce(2, kAnyBytes), Algo::two_shot);
+  EXPECT_EQ(all_reduce(1, 1), Algo::one_shot);
+  EXPECT_EQ(all_reduce(3, 1), Algo::one_shot);
+  EXPECT_EQ(all_reduce(7, 1), Algo::ll16);
+  EXPECT_EQ(all_reduce(100, 101), Algo::ring);
+  EXPECT_EQ(all_reduce(8, 65537), Algo::two_shot) << "the nearest number of PEs whose rows go that far";
+  EXPECT_EQ(table.choose(Collective::broadcast, 2, 5), Algo::tree);
+  EXPECT_EQ(table.choose(Collective::all_gather, 2, 5), Algo::automatic) << "there is no row";
+}
+
+TEST(ChoiceTable, RoundsTripThroughText) {
+  for (const ChoiceTable& table : {ChoiceTable::built_in(), ChoiceTable::parse(kText, "a table"), ChoiceTable({}, "empty")}) {
+    const ChoiceTable again = ChoiceTable::parse(table.text(), "again");
+    ASSERT_EQ(again.rows().size(), table.rows().size());
+    for (std::size_t i = 0; i < table.rows().size(); ++i) {
+      EXPECT_EQ(again.rows()[i].collective, table.rows()[i].collective);
+      EXPECT_EQ(again.rows()[i].pes, table.rows()[i].pes);
+      EXPECT_EQ(again.rows()[i].most_bytes, table.rows()[i].most_bytes);
+      EXPECT_EQ(again.rows()[i].algo, table.rows()[i].algo);
+    }
+    EXPECT_EQ(again.text(), table.text());
+  }
+}
+
+TEST(ChoiceTable, OfItsOwnHasAnAnswerForEverything) {
+  const ChoiceTable table = ChoiceTable::built_in();
+  for (int c = 0; c < kCollectives; ++c) {
+    for (const int pes : {1, 2, 3, 8, 1000}) {
+      for (const std::size_t bytes : {std::size_t{0}, std::size_t{5000}, kAnyBytes}) {
+        const auto collective = static_cast<Collective>(c);
+        EXPECT_TRUE(has_algorithm(collective, table.choose(collective, pes, bytes))) << name_of(collective);
+      }
+    }
+  }
+}
+
+void expect_bad(const std::string& text, const std::string& line, const std::string& why) {
+  try {
+    ChoiceTable::parse(text, "some/file");
+    ADD_FAILURE() << "was read: " << text;
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_EQ(error.code(), Code::invalid_argument);
+    EXPECT_NE(message.find("some/file" + line), std::string::npos) << message;
+    EXPECT_NE(message.find(why), std::string::npos) << message;
+  }
+}
+
+TEST(ChoiceTable, SaysWhichLineIsWrong) {
+  const std::string head = "isotope-tuning 1\n";
+  expect_bad("", " is empty", "isotope-tuning 1");
+  expect_bad("isotope-tuning 2\n", ", line 1", "'isotope-tuning 1' was expected");
+  expect_bad(head + "\nall_reduce 2 *\n", ", line 3", "four words were expected");
+  expect_bad(head + "all_reduce 2 * ring ring\n", ", line 2", "four words were expected");
+  expect_bad(head + "all_reduction 2 * ring\n", ", line 2", "'all_reduction' is no collective; there are all_reduce, reduce");
+  expect_bad(head + "all_reduce 2 * rong\n", ", line 2", "'rong' is no algorithm");
+  expect_bad(head + "all_reduce 2 * push\n", ", line 2", "all_reduce has no algorithm push; it has one_shot two_shot");
+  expect_bad(head + "all_reduce 2 * automatic\n", ", line 2", "has no algorithm automatic");
+  for (const char* pes : {"0", "-1", "two", "2x", "99999999999"})
+    expect_bad(head + "all_reduce " + pes + " * ring\n", ", line 2", "is no number of PEs");
+  for (const char* bytes : {"0", "-5", "1k", "99999999999999999999999"})
+    expect_bad(head + "all_reduce 2 " + bytes + " ring\n", ", line 2", "is no number of bytes");
+}
+
+TEST(ChoiceTable, IsLoadedFromTheFileThatIsNamed) {
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "isotope_choice_test";
+  std::ofstream(file) << kText;
+  const ChoiceTable table = ChoiceTable::load(file.string());
+  EXPECT_EQ(table.name(), file.string());
+  EXPECT_EQ(table.rows().size(), 5u);
+  std::filesystem::remove(file);
+  EXPECT_THROW(ChoiceTable::load(file.string()), Error) << "it was named, and is not there";
+}
+
+TEST(ChoiceTable, NamesComeBack) {
+  for (int c = 0; c < kCollectives; ++c) EXPECT_EQ(collective_named(name_of(static_cast<Collective>(c))), static_cast<Collective>(c));
+  for (int a = 0; a < kAlgos; ++a) EXPECT_EQ(algo_named(name_of(static_cast<Algo>(a))), static_cast<Algo>(a));
+  EXPECT_STREQ(name_of(static_cast<Algo>(kAlgos)), "?");
+  EXPECT_STREQ(name_of(static_cast<Collective>(-1)), "?");
+}
+
+}  // namespace
+}  // namespace isotope
