@@ -97,14 +97,24 @@ TEST_P(CollectiveGroups, WholeGrids) {
   });
 }
 
-// The kernels that GPUs run for host calls: typed, and shared out among the blocks.
+// Typed reductions, shared out among the blocks: block b on channel b, as host calls on a GPU do it.
+template <class T, ReduceOp Op, Accumulate A>
+ISOTOPE_KERNEL void typed_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
+  const Block block = this_block();
+  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
+  const detail::Slice part =
+      detail::slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()), 128 / sizeof(T));
+  const detail::Stage<Block> on{block, team, channel, {name_of(call.collective), site}};
+  detail::run_collective(on, Reduction<T, Op, A>{}, call, {part.begin, part.count}, block.grid_size());
+}
+
 template <class T, ReduceOp Op, Accumulate A>
 void check_typed(World& world, std::uint32_t grid, std::uint32_t threads) {
   Collectives coll(world, {.channels = kChannels, .slot_bytes = CollectiveRig::kSlotBytes});
   CollectiveRig rig(world, world.team(), 3 * CollectiveRig::kSlotBytes * static_cast<std::size_t>(world.size()));
   rig.set_make([&](const CollectiveCall& call) {
     const LaunchConfig config{.grid = grid, .block = threads};
-    world.launch<detail::combine_kernel<T, Op, A>>(config, world.team(), coll.workspace(), call, CallSite::current());
+    world.launch<typed_kernel<T, Op, A>>(config, world.team(), coll.workspace(), call, CallSite::current());
     world.synchronize();
   });
   for (const testing::Layout& layout : testing::awkward_layouts(sizeof(T), CollectiveRig::kSlotBytes, Op)) {
