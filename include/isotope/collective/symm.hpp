@@ -16,6 +16,7 @@
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/collective/calls.hpp"
+#include "isotope/collective/op_reduction.hpp"
 
 namespace isotope {
 
@@ -58,38 +59,13 @@ bool run_any(const Stage<Thread>& on, const CollectiveCall& call);
 bool run_any(const Stage<Warp>& on, const CollectiveCall& call);
 bool run_any(const Stage<Block>& on, const CollectiveCall& call);
 
-/// On a GPU: the one kind of reduction among all. Of the algorithms only two are compiled in.
-template <Group G, class T>
-ISOTOPE_HD bool symm_by_op(const Stage<G>& on, const CollectiveCall& call) {
-  const auto run = [&]<ReduceOp Op>() {
-    if constexpr (reduces(data_type_of<T>, Op)) {
-      auto* place = static_cast<char*>(call.dst);
-      const Reduction<T, Op> r;
-      return call.count * sizeof(T) <= on.channel.slot_bytes() ? all_reduce_one_shot(on, r, place, place, call.count)
-                                                               : all_reduce_two_shot(on, r, place, place, call.count);
-    } else {
-      return false;
-    }
-  };
-  switch (call.op) {
-    case ReduceOp::add:
-      return run.template operator()<ReduceOp::add>();
-    case ReduceOp::min:
-      return run.template operator()<ReduceOp::min>();
-    case ReduceOp::max:
-      return run.template operator()<ReduceOp::max>();
-    case ReduceOp::bit_and:
-      return run.template operator()<ReduceOp::bit_and>();
-    case ReduceOp::bit_or:
-      return run.template operator()<ReduceOp::bit_or>();
-    case ReduceOp::bit_xor:
-      return run.template operator()<ReduceOp::bit_xor>();
-    case ReduceOp::multiply:
-      return run.template operator()<ReduceOp::multiply>();
-    case ReduceOp::average:
-      break;
-  }
-  return run.template operator()<ReduceOp::average>();
+/// On a GPU. Of the algorithms only two are compiled in.
+template <class T, Group G>
+ISOTOPE_HD bool symm_of(const Stage<G>& on, const CollectiveCall& call) {
+  auto* place = static_cast<char*>(call.dst);
+  const OpReduction<T> r(call.op);
+  return call.count * sizeof(T) <= on.channel.slot_bytes() ? all_reduce_one_shot(on, r, place, place, call.count)
+                                                           : all_reduce_two_shot(on, r, place, place, call.count);
 }
 
 template <Group G>
@@ -97,7 +73,7 @@ ISOTOPE_HD bool symm_by_type(const Stage<G>& on, const CollectiveCall& call) {
   switch (call.type) {
 #define X(name, type_)   \
   case DataType::name: \
-    return symm_by_op<G, type_>(on, call);
+    return symm_of<type_>(on, call);
 #include "isotope/base/data_types.def"
 #undef X
   }
