@@ -75,8 +75,9 @@ bench-gpu:
 	@mkdir -p build/gpu && $(GPU_RUN) bench/gpu/primitives.cu primitives | tee build/gpu/primitives.jsonl
 	@tools/setup build
 	@$(CONFIGURE)
-	@cmake --build $(BUILD) -j $(JOBS) --target job_primitives isotope_cli
-	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_primitives build/gpu/beside-nvshmem.json
+	@cmake --build $(BUILD) -j $(JOBS) --target job_primitives job_collectives isotope_cli
+	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_primitives nvshmem_peer.cu build/gpu/beside-nvshmem.json '2 4 8'
+	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_collectives nvshmem_collectives.cu build/gpu/collectives.json '2 4' torch_collectives.py
 
 bench:
 	@tools/setup build

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Ours beside NVSHMEM on this machine's GPU, PEs as processes under the job's own MPS, in turns; writes one JSON file.
-#   beside.sh ISOTOPE JOB_PRIMITIVES OUTPUT
-# NVSHMEM comes from the Python package nvidia-nvshmem-cu13, where it is installed; without it only ours is measured.
+# Ours beside its peers on this machine's GPU, PEs as processes under the job's own MPS, in turns; writes one JSON file.
+#   beside.sh ISOTOPE OUR_PROGRAM NVSHMEM_SOURCE OUTPUT "PES..." [TORCH_SCRIPT]
+# NVSHMEM comes from the Python package nvidia-nvshmem-cu13, where it is installed, and PyTorch likewise; without them only
+# ours is measured.
 set -uo pipefail
-isotope=$1 ours=$2 output=$3
+isotope=$1 ours=$2 source=$3 output=$4 sizes=$5 script=${6:-}
 here=$(cd "$(dirname "$0")" && pwd)
 if [ -n "$("$isotope" info --json | sed -n 's/.*"why_not": "\(.*\)",/\1/p')" ]; then
   echo "no GPU here: nothing measured"
@@ -16,24 +17,29 @@ peer=""
 if [ -n "$nvshmem" ] && command -v nvcc >/dev/null; then
   mkdir -p "$work/lib" && cp -r "$nvshmem/lib/." "$work/lib/" && ln -sf libnvshmem_host.so.3 "$work/lib/libnvshmem_host.so"
   stubs=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")/lib64/stubs
-  if nvcc -O3 -std=c++17 -rdc=true -gencode=arch=compute_90,code=sm_90 -I"$nvshmem/include" -I"$here" "$here/nvshmem_peer.cu" \
+  if nvcc -O3 -std=c++17 -rdc=true -gencode=arch=compute_90,code=sm_90 -I"$nvshmem/include" -I"$here" "$here/$source" \
     -o "$work/nvshmem_peer" -L"$work/lib" -lnvshmem_host -lnvshmem_device -lnvidia-ml -L"$stubs" -lcuda >"$work/build.log" 2>&1; then
     peer=$work/nvshmem_peer
   else
     echo "NVSHMEM's program does not build:" && tail -n 5 "$work/build.log"
   fi
 fi
+[ -n "$script" ] && ! python3 -c 'import torch' 2>/dev/null && echo "no PyTorch here" && script=""
 export NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo NVSHMEM_SYMMETRIC_SIZE=512M
 lines=$work/lines
-for pes in 2 4 8; do
+# One program as a job; what it prints for us goes to the lines, the end of its complaints to the terminal.
+run() {
+  timeout 120 "$isotope" run -n "$pes" --platform cuda "$@" 2>"$work/err" | grep '^{' | sed "s/^{/{\"turn\": $turn, /" >>"$lines"
+  [ "${PIPESTATUS[0]}" -eq 0 ] || tail -n 3 "$work/err"
+}
+for pes in $sizes; do
   for turn in 1 2 3; do
-    timeout 60 "$isotope" run -n $pes --platform cuda "$ours" | sed "s/^{/{\"turn\": $turn, /" >>"$lines"
-    if [ -n "$peer" ]; then
-      LD_LIBRARY_PATH=$work/lib:${LD_LIBRARY_PATH:-} timeout 60 "$isotope" run -n $pes --platform cuda "$peer" "$work/id.$pes.$turn" \
-        2>"$work/peer.err" | grep '^{' | sed "s/^{/{\"turn\": $turn, /" >>"$lines" || tail -n 3 "$work/peer.err"
-    fi
+    run "$ours"
+    [ -n "$peer" ] && LD_LIBRARY_PATH=$work/lib:${LD_LIBRARY_PATH:-} run "$peer" "$work/id.$pes.$turn"
+    [ -n "$script" ] && run python3 "$here/$script" $((29500 + pes * 10 + turn))
   done
 done
-version=$(python3 -c 'import importlib.metadata as m; print(m.version("nvidia-nvshmem-cu13"))' 2>/dev/null || echo unknown)
+version() { python3 -c "import importlib.metadata as m; print(m.version('$1'))" 2>/dev/null || echo unknown; }
 "$isotope" info --json >"$work/info.json"
-python3 "$here/merge.py" "$lines" "$work/info.json" "$version" "$(nvcc --version | sed -n 's/.*V\([0-9.]*\).*/\1/p')" "$output"
+python3 "$here/merge.py" "$lines" "$work/info.json" "$(version nvidia-nvshmem-cu13)" "$(version torch)" \
+  "$(nvcc --version | sed -n 's/.*V\([0-9.]*\).*/\1/p')" "$output"

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Merges the lines of beside.sh into one file of rows, and prints them as a table.
 
-    merge.py LINES INFO_JSON NVSHMEM_VERSION NVCC_VERSION OUTPUT
+    merge.py LINES INFO_JSON NVSHMEM_VERSION TORCH_VERSION NVCC_VERSION OUTPUT
+
+Lines of "isotope" are ours; "isotope NAME" is ours by that algorithm, a row of its own beside the same peers.
 """
 
 import collections
@@ -10,6 +12,7 @@ import statistics
 import sys
 
 MORE_IS_BETTER = ("GB/s", "Gop/s")
+PEERS = {"nvshmem": "NVSHMEM", "torch": "PyTorch"}
 
 
 def rounded(value):
@@ -17,7 +20,7 @@ def rounded(value):
 
 
 def main():
-    lines, info, nvshmem, nvcc, output = (argument.strip() for argument in sys.argv[1:])
+    lines, info, nvshmem, torch, nvcc, output = (argument.strip() for argument in sys.argv[1:])
     figures = collections.defaultdict(lambda: collections.defaultdict(list))
     with open(lines, encoding="utf-8") as file:
         for line in file:
@@ -29,19 +32,27 @@ def main():
     rows = []
     for (name, pes, size, blocks, threads, unit), who in figures.items():
         middle = {one: statistics.median(values) for one, values in who.items()}
-        ours, peer, limit = middle.get("isotope"), middle.get("nvshmem"), middle.get("by hand")
+        limit = middle.get("by hand")
+        peers = [(PEERS[one], middle[one]) for one in PEERS if one in middle] or [(None, None)]
+        for one, ours in middle.items():
+            if one.split(" ")[0] != "isotope":
+                continue
 
-        def ratio(other):
-            if not ours or not other:
-                return None
-            return rounded(ours / other if unit in MORE_IS_BETTER else other / ours)
+            def ratio(other):
+                if not ours or not other:
+                    return None
+                return rounded(ours / other if unit in MORE_IS_BETTER else other / ours)
 
-        rows.append({
-            "name": name, "platform": "cuda", "pes": pes, "pes_as": "processes", "bytes": size, "blocks": blocks,
-            "threads": threads, "ours": rounded(ours), "limit": rounded(limit),
-            "limit_name": "by hand" if limit else None, "peer": rounded(peer), "peer_name": "NVSHMEM" if peer else None,
-            "unit": unit, "ratio": ratio(peer), "limit_ratio": ratio(limit)
-        })
+            for peer_name, peer in peers:
+                row = {
+                    "name": name, "platform": "cuda", "pes": pes, "pes_as": "processes", "bytes": size, "blocks": blocks,
+                    "threads": threads, "ours": rounded(ours), "limit": rounded(limit),
+                    "limit_name": "by hand" if limit else None, "peer": rounded(peer), "peer_name": peer_name,
+                    "unit": unit, "ratio": ratio(peer), "limit_ratio": ratio(limit)
+                }
+                if " " in one:
+                    row["algo"] = one.split(" ")[1]
+                rows.append(row)
     with open(info, encoding="utf-8") as file:
         about = json.load(file)
     result = {
@@ -50,20 +61,21 @@ def main():
                    "under the job's MPS with equal shares of one GPU",
         "machine": {"gpus": about["cuda"]["gpus"], "cpu_model": about["machine"]["cpu_model"]},
         "versions": {"isotope": about["build"]["version"], "cuda_driver": about["cuda"]["driver_version"], "nvcc": nvcc,
-                     "nvshmem": nvshmem},
+                     "nvshmem": nvshmem, "torch": torch},
         "rows": rows
     }
     with open(output, "w", encoding="utf-8") as file:
         json.dump(result, file, indent=1)
         file.write("\n")
-    print(f"{'name':<22}{'PEs':>4}{'bytes':>10}{'blocks':>7}{'threads':>8}{'ours':>10}{'NVSHMEM':>10}{'ratio':>7}{'by hand':>10}{'ratio':>7}")
+    print(f"{'name':<22}{'PEs':>4}{'bytes':>10}{'blocks':>7}{'threads':>8}{'ours':>10}{'peer':>10}{'ratio':>7}{'by hand':>10}{'ratio':>7}")
 
     def text(value):
         return "-" if value is None else f"{value:g}"
 
     for row in rows:
         print(f"{row['name']:<22}{row['pes']:>4}{row['bytes']:>10}{row['blocks']:>7}{row['threads']:>8}{text(row['ours']):>10}"
-              f"{text(row['peer']):>10}{text(row['ratio']):>7}{text(row['limit']):>10}{text(row['limit_ratio']):>7}  {row['unit']}")
+              f"{text(row['peer']):>10}{text(row['ratio']):>7}{text(row['limit']):>10}{text(row['limit_ratio']):>7}  {row['unit']}  "
+              f"{row.get('algo', '')} {row['peer_name'] or ''}")
 
 
 if __name__ == "__main__":

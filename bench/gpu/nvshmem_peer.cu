@@ -2,13 +2,11 @@
 //   isotope run -n 2 --platform cuda nvshmem_peer FILE      FILE: where PE 0 leaves the unique id for the others
 #include <nvshmem.h>
 #include <nvshmemx.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <string>
 #include <utility>
 
+#include "nvshmem_join.cuh"
 #include "timing.cuh"
 
 namespace {
@@ -55,39 +53,11 @@ __global__ void fetch_adds(std::uint64_t* word, int rounds, std::uint64_t* out) 
 }
 __global__ void one_put(char* dst, const char* src, std::size_t bytes, int to) { nvshmemx_putmem_block(dst, src, bytes, to); }
 
-bool join(int rank, int size, const std::string& file) {
-  nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
-  nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
-  if (rank == 0) {
-    nvshmemx_get_uniqueid(&id);
-    const std::string part = file + ".part";
-    std::FILE* out = std::fopen(part.c_str(), "wb");
-    if (out == nullptr) return false;
-    std::fwrite(&id, sizeof id, 1, out);
-    std::fclose(out);
-    std::rename(part.c_str(), file.c_str());
-  } else {
-    std::FILE* in = nullptr;
-    while ((in = std::fopen(file.c_str(), "rb")) == nullptr) usleep(1000);
-    const bool whole = std::fread(&id, sizeof id, 1, in) == 1;
-    std::fclose(in);
-    if (!whole) return false;
-  }
-  nvshmemx_set_attr_uniqueid_args(rank, size, &id, &attributes);
-  return nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) == 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const char* rank_text = std::getenv("ISOTOPE_RANK");
-  const char* size_text = std::getenv("ISOTOPE_SIZE");
-  if (argc != 2 || rank_text == nullptr || size_text == nullptr) return 2;
-  const int me = std::atoi(rank_text), pes = std::atoi(size_text);
-  int gpus = 1;
-  cudaGetDeviceCount(&gpus);
-  cudaSetDevice(me % gpus);  // as ours are dealt
-  if (!join(me, pes, argv[1])) return 1;
+  int me = 0, pes = 0;
+  if (!beside::join_nvshmem(argc, argv, me, pes)) return 1;
   cudaStream_t stream;
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   const auto time = [&](auto launch) { return beside::microseconds(stream, [] { nvshmem_barrier_all(); }, launch); };

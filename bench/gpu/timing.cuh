@@ -39,6 +39,35 @@ double microseconds(cudaStream_t stream, Meet&& meet, Launch&& launch) {
   return all.empty() ? 0 : all[all.size() / 2];
 }
 
+/// Microseconds of one call out of a graph of kCallsInGraph of them, replayed kReplays times. `call` puts one on the stream.
+constexpr int kCallsInGraph = 20, kReplays = 10;
+template <class Meet, class Call>
+double microseconds_in_graph(cudaStream_t stream, Meet&& meet, Call&& call) {
+  call();  // what is done once, at a first call
+  cudaStreamSynchronize(stream);
+  meet();
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  for (int i = 0; i < kCallsInGraph; ++i) call();
+  if (cudaStreamEndCapture(stream, &graph) != cudaSuccess || cudaGraphInstantiate(&ready, graph, 0) != cudaSuccess) {
+    std::fprintf(stderr, "no graph: %s\n", cudaGetErrorString(cudaGetLastError()));
+    return 0;
+  }
+  cudaGraphUpload(ready, stream);
+  const double us = microseconds(stream, meet, [&] {
+    for (int i = 0; i < kReplays; ++i) cudaGraphLaunch(ready, stream);
+  });
+  cudaGraphExecDestroy(ready);
+  cudaGraphDestroy(graph);
+  return us / (kCallsInGraph * kReplays);
+}
+
+/// Sizes of all-reduces, and of the larger buffer of the other collectives.
+inline constexpr std::size_t kReduced[] = {1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20, 64 << 20};
+inline constexpr std::size_t kGathered[] = {64 << 10, 4 << 20};
+inline constexpr std::size_t kLargest = 64 << 20;
+
 inline void print(const char* who, const char* name, int pes, std::size_t bytes, int blocks, int threads, const char* unit,
                   double figure) {
   std::printf("{\"who\": \"%s\", \"name\": \"%s\", \"pes\": %d, \"bytes\": %zu, \"blocks\": %d, \"threads\": %d, \"unit\": \"%s\", "
