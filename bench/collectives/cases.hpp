@@ -30,10 +30,10 @@ struct CollectiveCase {
   Collective collective;
   const char* summary;
   double (*bus_factor)(int pes);
-  bool in_parts;  // sizes are whole numbers of parts, and calls count one part
-  bool sums;      // each element of the result is a sum over all sources
-  bool gathers;   // the result is a part of every source, one after the other
-  bool scatters;  // what a PE gets of a source is its own part of it
+  bool in_parts = false;  // sizes are whole numbers of parts, and calls count one part
+  bool sums = false;      // each element of the result is a sum over all sources
+  bool gathers = false;   // the result is a part of every source, one after the other
+  bool scatters = false;  // what a PE gets of a source is its own part of it
   /// One call, with `count` elements of the vector or, if in_parts, of a part.
   void (*call)(Collectives& all, float* dst, const float* src, std::size_t count, const How& how);
 };
@@ -50,6 +50,7 @@ std::size_t result_count(const CollectiveCase& one, std::size_t count, int pes);
 
 /// "automatic" and the algorithms that add floats, by name.
 std::vector<std::string> algorithm_names(Collective collective);
+
 /// Element i of the source of PE `pe`: a whole number below 1024, so that sums of 4096 of them are exact in any order.
 inline float source_value(int pe, std::size_t i) {
   const auto mixed = static_cast<std::uint32_t>(i) * 2654435761u + static_cast<std::uint32_t>(pe) * 2246822519u;

@@ -21,7 +21,7 @@ constexpr std::chrono::minutes kJobTimeout{5};
 }  // namespace
 
 Driver::Driver(const Topic& topic, const Options& options)
-    : topic_(topic), options_(options), progress_(options.command + " " + topic.name()) {}
+    : topic_(topic), options_(options), progress_(options.command + " " + topic.name(), !options.quick) {}
 
 std::vector<Row> Driver::run() {
   topic_.drive(*this);
@@ -59,6 +59,7 @@ Json Driver::run_job(int pes, bool threads, int rounds, const std::string& algo)
   job.pes = pes;
   job.timeout = kJobTimeout;
   job.quiet = true;
+  job.env = options_.env;
   job.forward_signals = true;
   const std::vector<std::string> argv = {program, request.text()};
   const JobResult result = threads ? run_program_threads(job, argv) : run_program(job, argv);

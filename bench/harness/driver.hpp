@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/harness/job_bench.hpp"
@@ -15,16 +16,17 @@
 namespace isotope::bench {
 
 struct Options {
-  std::optional<int> pes = {};                         // else what the topic says
-  bool threads = false;                                // PEs are threads
-  std::optional<int> repeats = {};                     // rounds; else what the topic says
-  bool quick = false;                                  // shows that it works; the numbers mean little
-  std::vector<std::string> algos = {};                 // of the topic's; one of them a job
-  std::vector<std::uint64_t> sizes = {};               // else what the topic says
-  bool alone = false;                                  // ours only: no peers, no limit
-  std::optional<int> turns = {};                       // jobs of each contestant; else what the topic says
-  std::optional<std::chrono::nanoseconds> block = {};  // how long a block is at least
-  std::string command = "bench";                       // what progress is reported as
+  std::optional<int> pes = {};                                // else what the topic says
+  bool threads = false;                                       // PEs are threads
+  std::optional<int> repeats = {};                            // rounds; else what the topic says
+  bool quick = false;                                         // shows that it works; the numbers mean little
+  std::vector<std::string> algos = {};                        // of the topic's; one of them a job
+  std::vector<std::uint64_t> sizes = {};                      // else what the topic says
+  bool alone = false;                                         // ours only: no peers, no limit
+  std::optional<int> turns = {};                              // jobs of each contestant; else what the topic says
+  std::optional<std::chrono::nanoseconds> block = {};         // how long a block is at least
+  std::vector<std::pair<std::string, std::string>> env = {};  // of our jobs
+  std::string command = "bench";                              // what progress is reported as
 };
 
 class Driver {

@@ -1,4 +1,4 @@
-// One line on a terminal while measuring takes longer than two seconds; it erases itself.
+// One line on a terminal about what is being measured; it erases itself.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,8 @@ namespace isotope::bench {
 
 class Progress {
  public:
-  explicit Progress(std::string what);
+  /// `at_once`: it will take long. Else nothing is shown before two seconds have passed.
+  Progress(std::string what, bool at_once);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -20,7 +21,7 @@ class Progress {
 
  private:
   std::string what_;
-  bool terminal_, shown_ = false;
+  bool at_once_, terminal_, shown_ = false;
   int done_ = 0, total_ = 0;
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };

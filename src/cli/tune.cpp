@@ -148,6 +148,7 @@ class Tune : public Command {
     options.alone = true;
     options.turns = kTurns;
     if (!quick_) options.block = kBlock;
+    options.env = {{"ISOTOPE_TUNE_FILE", ""}};  // may name the file that is still to be written
     options.command = "isotope tune:";
     std::vector<bench::Timing> timings;
     for (const bench::Row& row : bench::Driver(*topic, options).run()) {

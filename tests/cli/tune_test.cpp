@@ -79,6 +79,13 @@ TEST_F(TuneCli, WritesToTheCacheFolderUnlessTold) {
   EXPECT_TRUE(fs::exists(folder_ / "isotope" / "tuning"));
 }
 
+TEST_F(TuneCli, WritesToTheFileThatTheLibraryIsToldToRead) {
+  const std::string table = file("table");
+  const Outcome outcome = tune({"--quick", "-n", "1", "--collectives", "broadcast"}, {{"ISOTOPE_TUNE_FILE", table}});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_FALSE(ChoiceTable::load(table).rows().empty());
+}
+
 TEST_F(TuneCli, RefusesWhatMakesNoSenseBeforeMeasuring) {
   expect_refused(tune({"--collectives", "all_reduce,brodcast"}), {"--collectives", "'brodcast'", "broadcast"});
   expect_refused(tune({"-n", "0"}), {"--pes", "'0'"});
