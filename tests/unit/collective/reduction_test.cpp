@@ -1,9 +1,10 @@
-// Reductions of every type and operation, one element after another and by AnyReduction's table.
+// Reductions of every type and operation, typed, with the operation a value, and with both of them values.
 #include <cstring>
 #include <limits>
 #include <vector>
 
 #include "isotope/collective/any_reduction.hpp"
+#include "isotope/collective/op_reduction.hpp"
 #include "isotope/collective/reduction.hpp"
 #include "support/collective_reference.hpp"
 
@@ -60,6 +61,8 @@ void check() {
   const std::vector<T> out = reduced<T>(Reduction<T, Op, A>{}, in);
   const std::vector<T> any = reduced<T>(AnyReduction(data_type_of<T>, Op, A), in);
   EXPECT_EQ(std::memcmp(out.data(), any.data(), kCount * sizeof(T)), 0) << name_of(data_type_of<T>) << " " << name_of(Op);
+  const std::vector<T> by_value = reduced<T>(OpReduction<T, A>(Op), in);
+  EXPECT_EQ(std::memcmp(out.data(), by_value.data(), kCount * sizeof(T)), 0) << name_of(data_type_of<T>) << " " << name_of(Op);
   for (std::size_t i = 0; i < kCount; ++i) {
     T values[kMembers];
     for (std::size_t k = 0; k < kMembers; ++k) values[k] = in[k][i];
@@ -100,7 +103,9 @@ TEST(Reduction, IdentitiesChangeNothing) {
     const AnyReduction r(data_type_of<T>, Op, Accumulate::wide);
     T identity, out, typed;
     r.identity(&identity, 1);
-    Reduction<T, Op>::identity(&typed, std::size_t{1});
+    Reduction<T, Op>{}.identity(&typed, std::size_t{1});
+    EXPECT_EQ(std::memcmp(&identity, &typed, sizeof(T)), 0);
+    OpReduction<T>(Op).identity(&typed, std::size_t{1});
     EXPECT_EQ(std::memcmp(&identity, &typed, sizeof(T)), 0);
     EXPECT_TRUE(matches(testing::identity_of<T>(Op), identity)) << name_of(data_type_of<T>) << " " << name_of(Op);
     for (std::size_t i = 0; i < kCount; ++i) {
