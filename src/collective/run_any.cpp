@@ -9,8 +9,8 @@ namespace {
 template <Group G>
 bool run(const Stage<G>& on, const CollectiveCall& call) {
   const Range all{0, call.count};
-  if (!combines(call.collective)) return run_collective(on, size_of(call.type), call, all, 1);
-  return run_collective(on, AnyReduction(call.type, call.op, call.accumulate, on.call.site), call, all, 1);
+  if (!combines(call.collective)) return run_collective<Among::all>(on, size_of(call.type), call, all, 1);
+  return run_collective<Among::all>(on, AnyReduction(call.type, call.op, call.accumulate, on.call.site), call, all, 1);
 }
 
 }  // namespace

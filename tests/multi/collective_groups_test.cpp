@@ -105,7 +105,7 @@ ISOTOPE_KERNEL void typed_kernel(Team team, Workspace workspace, CollectiveCall 
   const detail::Slice part =
       detail::slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()), 128 / sizeof(T));
   const detail::Stage<Block> on{block, team, channel, {name_of(call.collective), site}};
-  detail::run_collective(on, Reduction<T, Op, A>{}, call, {part.begin, part.count}, block.grid_size());
+  detail::run_collective<detail::Among::all>(on, Reduction<T, Op, A>{}, call, {part.begin, part.count}, block.grid_size());
 }
 
 template <class T, ReduceOp Op, Accumulate A>

@@ -44,29 +44,6 @@ ISOTOPE_HD Grid this_grid() { return {}; }
 
 namespace detail {
 
-/// What is used when nobody says which: good anywhere, best where nobody has measured.
-ISOTOPE_HD constexpr Algo default_algorithm(Collective collective, DataType type, std::size_t bytes) {
-  const bool small = bytes <= 4096;
-  switch (collective) {
-    case Collective::all_reduce:
-      return !small ? Algo::two_shot : platform::kIsGpu && is_float(type) ? Algo::lamport : Algo::one_shot;
-    case Collective::reduce:
-      return Algo::two_shot;
-    case Collective::reduce_scatter:
-      return Algo::pull;
-    case Collective::all_gather:
-      return small ? Algo::ll16 : Algo::push;
-    case Collective::all_to_all:
-      return small ? Algo::ll16 : Algo::direct;
-    case Collective::broadcast:
-      return Algo::flat;
-    case Collective::inclusive_scan:
-    case Collective::exclusive_scan:
-      break;
-  }
-  return Algo::direct;
-}
-
 /// How many elements of `count` each buffer has.
 struct BufferElements {
   std::size_t dst, src;
@@ -128,12 +105,15 @@ ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& cal
   return true;
 }
 
+/// Which algorithms a call is compiled with: the one that it names when compiling, those that are a default, or all.
+enum class Among { one, defaults, all };
+
 /// This group's `range` of a call. R: a Reduction, or an element size where nothing is combined. C and A: what the call says,
-/// where it is known when compiling; A is automatic otherwise.
-template <Collective C = Collective::all_reduce, Algo A = Algo::automatic, Group G, class R>
+/// where it is known when compiling.
+template <Among Which, Collective C = Collective::all_reduce, Algo A = Algo::automatic, Group G, class R>
 ISOTOPE_HD bool run_collective(const Stage<G>& on, const R& r, CollectiveCall call, const Range& range,
                                std::uint32_t groups) {
-  if constexpr (A != Algo::automatic) {
+  if constexpr (Which == Among::one) {
     static_assert(has_algorithm(C, A), "the collective has no such algorithm");
     call.algo = A;
   } else if (call.algo == Algo::automatic) {
@@ -147,22 +127,22 @@ ISOTOPE_HD bool run_collective(const Stage<G>& on, const R& r, CollectiveCall ca
   (void)groups;
 #endif  // ISOTOPE_CHECKED
   if (!collective_is_good(on, call, size_of(call.type))) return false;
-  if constexpr (A != Algo::automatic) {
+  if constexpr (Which == Among::one) {
     return run_one<C, A>(on, r, call, range);
   } else {
-    return run_any_of(on, r, call, range);
+    return run_any_of<Which == Among::defaults, C>(on, r, call, range);
   }
 }
 
-template <Collective C, Algo A, Group G, class R>
+template <Among Which, Collective C, Algo A, Group G, class R>
 ISOTOPE_HD bool call_collective(G group, const Team& team, const Channel& channel, const R& r, const CollectiveCall& call,
                                 CallSite site) {
   const Stage<G> on{group, team, channel, {name_of(C), site}};
-  return run_collective<C, A>(on, r, call, {0, call.count}, 1);
+  return run_collective<Which, C, A>(on, r, call, {0, call.count}, 1);
 }
 
 /// By a grid: each block a part, in whole lines.
-template <Collective C, Algo A, class R>
+template <Among Which, Collective C, Algo A, class R>
 ISOTOPE_HD bool call_collective(Grid, const Team& team, const Workspace& workspace, const R& r, const CollectiveCall& call,
                                 CallSite site) {
   const Block block = this_block();
@@ -170,7 +150,7 @@ ISOTOPE_HD bool call_collective(Grid, const Team& team, const Workspace& workspa
   const Stage<Block> on{block, team, channel, {name_of(C), site}};
   const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()),
                             128 / size_of(call.type));
-  const bool well = run_collective<C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
+  const bool well = run_collective<Which, C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
   return grid_sync(team, site) && well;
 }
 
@@ -184,52 +164,67 @@ ISOTOPE_HD constexpr DataType moved_as() {
 
 }  // namespace detail
 
-// `Who` is a group with a Channel, or a Grid with a Workspace, which is a channel for each of its blocks. An algorithm that is
-// given as a template argument is compiled alone, which spares registers and time on GPUs; one given as a value is found among all.
-#define ISOTOPE_COMBINE(name)                                                                                          \
-  template <ReduceOp Op, Accumulate A = Accumulate::wide, Algo By = Algo::automatic, class Who, class Where, class T>  \
-  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,      \
-                       std::size_t n, Algo algo = By, CallSite site = CallSite::current()) {                           \
-    return detail::call_collective<Collective::name, By>(                                                              \
-        who, team, where, Reduction<T, Op, A>{}, {Collective::name, algo, data_type_of<T>, Op, A, 0, dst, src, n},     \
-        site);                                                                                                         \
-  }
-ISOTOPE_COMBINE(all_reduce)
-ISOTOPE_COMBINE(reduce_scatter)
-ISOTOPE_COMBINE(inclusive_scan)
-ISOTOPE_COMBINE(exclusive_scan)
-#undef ISOTOPE_COMBINE
-
-template <ReduceOp Op, Accumulate A = Accumulate::wide, Algo By = Algo::automatic, class Who, class Where, class T>
-ISOTOPE_HD bool reduce(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,
-                       std::size_t n, int root, Algo algo = By, CallSite site = CallSite::current()) {
-  return detail::call_collective<Collective::reduce, By>(
-      who, team, where, Reduction<T, Op, A>{}, {Collective::reduce, algo, data_type_of<T>, Op, A, root, dst, src, n}, site);
-}
-
 namespace detail {
+
+template <class T, ReduceOp Op, Accumulate A>
+ISOTOPE_HD CollectiveCall combining(Collective collective, Algo algo, T* dst, const T* src, std::size_t n, int root = 0) {
+  return {collective, algo, data_type_of<T>, Op, A, root, dst, src, n};
+}
 template <class T>
 ISOTOPE_HD CollectiveCall moving(Collective collective, Algo algo, T* dst, const T* src, std::size_t n, int root = 0) {
   return {collective, algo, moved_as<T>(), ReduceOp::add, Accumulate::wide, root, dst, src, n};
 }
+
+template <Algo By>
+inline constexpr Among kAmong = By == Algo::automatic ? Among::defaults : Among::one;
+
 }  // namespace detail
 
-#define ISOTOPE_MOVE(name)                                                                                             \
-  template <Algo By = Algo::automatic, class Who, class Where, class T>                                                \
-  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,      \
-                       std::size_t each, Algo algo = By, CallSite site = CallSite::current()) {                        \
-    return detail::call_collective<Collective::name, By>(                                                              \
-        who, team, where, sizeof(T), detail::moving<T>(Collective::name, algo, dst, src, each), site);                 \
+// `Who` is a group with a Channel, or a Grid with a Workspace, which is a channel for each of its blocks. An algorithm that is
+// given as a template argument is compiled alone, which spares registers and time on GPUs; one given as a value, after the
+// other arguments, is found among all.
+#define ISOTOPE_COMBINE(name, root_parameter, ...)                                                                      \
+  template <ReduceOp Op, Accumulate A = Accumulate::wide, Algo By = Algo::automatic, class Who, class Where, class T>   \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,       \
+                       std::size_t n root_parameter, CallSite site = CallSite::current()) {                             \
+    return detail::call_collective<detail::kAmong<By>, Collective::name, By>(                                           \
+        who, team, where, Reduction<T, Op, A>{},                                                                        \
+        detail::combining<T, Op, A>(Collective::name, By, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);               \
+  }                                                                                                                     \
+  template <ReduceOp Op, Accumulate A = Accumulate::wide, class Who, class Where, class T>                              \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,       \
+                       std::size_t n root_parameter, Algo algo, CallSite site = CallSite::current()) {                  \
+    return detail::call_collective<detail::Among::all, Collective::name, Algo::automatic>(                              \
+        who, team, where, Reduction<T, Op, A>{},                                                                        \
+        detail::combining<T, Op, A>(Collective::name, algo, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);             \
   }
-ISOTOPE_MOVE(all_gather)
-ISOTOPE_MOVE(all_to_all)
-#undef ISOTOPE_MOVE
+#define ISOTOPE_MOVE(name, root_parameter, ...)                                                                         \
+  template <Algo By = Algo::automatic, class Who, class Where, class T>                                                 \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,       \
+                       std::size_t n root_parameter, CallSite site = CallSite::current()) {                             \
+    return detail::call_collective<detail::kAmong<By>, Collective::name, By>(                                           \
+        who, team, where, sizeof(T),                                                                                    \
+        detail::moving<T>(Collective::name, By, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);                         \
+  }                                                                                                                     \
+  template <class Who, class Where, class T>                                                                            \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,       \
+                       std::size_t n root_parameter, Algo algo, CallSite site = CallSite::current()) {                  \
+    return detail::call_collective<detail::Among::all, Collective::name, Algo::automatic>(                              \
+        who, team, where, sizeof(T),                                                                                    \
+        detail::moving<T>(Collective::name, algo, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);                       \
+  }
+#define ISOTOPE_ROOT , int root
 
-template <Algo By = Algo::automatic, class Who, class Where, class T>
-ISOTOPE_HD bool broadcast(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,
-                          std::size_t n, int root, Algo algo = By, CallSite site = CallSite::current()) {
-  return detail::call_collective<Collective::broadcast, By>(
-      who, team, where, sizeof(T), detail::moving<T>(Collective::broadcast, algo, dst, src, n, root), site);
-}
+ISOTOPE_COMBINE(all_reduce, )
+ISOTOPE_COMBINE(reduce, ISOTOPE_ROOT, root)
+ISOTOPE_COMBINE(reduce_scatter, )
+ISOTOPE_COMBINE(inclusive_scan, )
+ISOTOPE_COMBINE(exclusive_scan, )
+ISOTOPE_MOVE(all_gather, )
+ISOTOPE_MOVE(all_to_all, )
+ISOTOPE_MOVE(broadcast, ISOTOPE_ROOT, root)
+#undef ISOTOPE_COMBINE
+#undef ISOTOPE_MOVE
+#undef ISOTOPE_ROOT
 
 }  // namespace isotope

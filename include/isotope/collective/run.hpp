@@ -130,11 +130,41 @@ ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& ca
   }
 }
 
-/// The same, the algorithm found among all of them.
-template <Group G, class R>
+/// What is used when nobody says which: good anywhere, best where nobody has measured.
+ISOTOPE_HD constexpr Algo default_algorithm(Collective collective, DataType type, std::size_t bytes) {
+  const bool small = bytes <= 4096;
+  switch (collective) {
+    case Collective::all_reduce:
+      return !small ? Algo::two_shot : platform::kIsGpu && is_float(type) ? Algo::lamport : Algo::one_shot;
+    case Collective::reduce:
+      return Algo::two_shot;
+    case Collective::reduce_scatter:
+      return Algo::pull;
+    case Collective::all_gather:
+      return small ? Algo::ll16 : Algo::push;
+    case Collective::all_to_all:
+      return small ? Algo::ll16 : Algo::direct;
+    case Collective::broadcast:
+      return Algo::flat;
+    case Collective::inclusive_scan:
+    case Collective::exclusive_scan:
+      break;
+  }
+  return Algo::direct;
+}
+ISOTOPE_HD constexpr bool is_a_default(Collective collective, Algo algo) {
+  for (const DataType type : {DataType::f32, DataType::i32})
+    for (const std::size_t bytes : {std::size_t{0}, ~std::size_t{0}})
+      if (default_algorithm(collective, type, bytes) == algo) return true;
+  return false;
+}
+
+/// The same, the algorithm found among all of them, or among those that are a default.
+template <bool Defaults, Collective C, Group G, class R>
 ISOTOPE_HD bool run_any_of(const Stage<G>& on, const R& r, const CollectiveCall& call, const Range& range) {
 #define X(c, a, dst, src)                                                                                    \
-  if constexpr (combines(Collective::c) != std::is_integral_v<R>) {                                          \
+  if constexpr (combines(Collective::c) != std::is_integral_v<R> &&                                          \
+                (!Defaults || (Collective::c == C && is_a_default(C, Algo::a)))) {                           \
     if (call.collective == Collective::c && call.algo == Algo::a)                                            \
       return run_one<Collective::c, Algo::a>(on, r, call, range);                                            \
   }

@@ -24,7 +24,7 @@ ISOTOPE_KERNEL void collective_kernel(Team team, Workspace workspace, Collective
   const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()),
                               128 / size_of(call.type));
   const Stage<Block> on{block, team, channel, {name_of(C), site}};
-  run_collective<C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
+  run_collective<Among::one, C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
 }
 
 template <class T>
