@@ -23,7 +23,7 @@ inline constexpr std::size_t kAnyBytes = ~std::size_t{0};
 struct ChoiceRow {
   Collective collective = Collective::all_reduce;
   int pes = 2;
-  std::size_t most_bytes = kAnyBytes;  // of one member's input; kAnyBytes: the rest
+  std::size_t most_bytes = kAnyBytes;  // of `count` elements as the call is given them; kAnyBytes: the rest
   Algo algo = Algo::automatic;
 };
 
@@ -46,7 +46,7 @@ class ChoiceTable {
   const std::string& name() const { return name_; }
   const std::vector<ChoiceRow>& rows() const { return rows_; }
 
-  /// The algorithm for that many PEs (or the nearest number of PEs that has rows) and bytes of a member's input. Algo::automatic
+  /// The algorithm for that many PEs (or the nearest number of PEs that has rows) and bytes of the call's `count` elements. Algo::automatic
   /// when no row fits.
   Algo choose(Collective collective, int pes, std::size_t bytes) const;
 
