@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "isotope/collective/direct.hpp"
 #include "isotope/collective/fold.hpp"

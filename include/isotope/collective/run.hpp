@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "isotope/collective/algorithm.hpp"
 #include "isotope/collective/chains.hpp"
