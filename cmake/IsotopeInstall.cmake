@@ -4,6 +4,9 @@ include(CMakePackageConfigHelpers)
 set(isotope_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/isotope)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS isotope EXPORT isotopeTargets)
+if(TARGET isotope_check)
+  install(TARGETS isotope_check EXPORT isotopeTargets)
+endif()
 if(TARGET isotope_cli)
   install(TARGETS isotope_cli)
 endif()
@@ -16,4 +19,5 @@ install(FILES
   ${PROJECT_BINARY_DIR}/isotopeConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/IsotopeDependencies.cmake
   ${PROJECT_SOURCE_DIR}/cmake/IsotopeAddExecutable.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/IsotopeAddCheck.cmake
   DESTINATION ${isotope_cmake_dir})

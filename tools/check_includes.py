@@ -31,6 +31,7 @@ SOURCES = {
     "exec": ["isotope/base", "isotope/platform", "isotope/device", "isotope/host", "base", "os", "leaf"],
     "cuda": ["isotope/base", "isotope/platform", "isotope/device", "isotope/host", "base", "os", "exec", "leaf"],
     "runtime": ALL_PUBLIC + ["base", "os", "bootstrap", "exec", "cuda", "leaf"],
+    "check": ALL_PUBLIC + ["base", "os", "bootstrap", "exec", "runtime", "leaf"],
     "job": ["isotope/base", "isotope/host", "base", "os", "bootstrap", "leaf"],
     # Above the public host API: what it does with a World, any program could.
     "collective": ALL_PUBLIC + ["base", "os", "leaf"],

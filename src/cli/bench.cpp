@@ -137,7 +137,7 @@ class Bench : public Command {
   bool threads_ = false, quick_ = false, list_ = false;
 };
 
-const Registration registration{3, [] { return std::unique_ptr<Command>(new Bench); }};
+const Registration registration{4, [] { return std::unique_ptr<Command>(new Bench); }};
 
 }  // namespace
 }  // namespace isotope::cli

@@ -237,7 +237,7 @@ class Info : public Command {
   bool json_ = false;
 };
 
-const Registration registration{2, [] { return std::unique_ptr<Command>(new Info); }};
+const Registration registration{3, [] { return std::unique_ptr<Command>(new Info); }};
 
 }  // namespace
 }  // namespace isotope::cli

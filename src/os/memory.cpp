@@ -129,6 +129,12 @@ void* map_shared(int fd, std::size_t bytes) {
   return base;
 }
 
+void* map_zeros(std::size_t bytes) {
+  void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) throw_errno(fmt::format("mapping {} bytes", bytes));
+  return base;
+}
+
 void unmap(void* base, std::size_t bytes) noexcept { ::munmap(base, bytes); }
 
 bool prefault(void* base, std::size_t bytes) noexcept { return ::madvise(base, bytes, MADV_POPULATE_WRITE) == 0; }

@@ -57,6 +57,9 @@ class Reservation {
 void* map_shared(int fd, std::size_t bytes);
 void unmap(void* base, std::size_t bytes) noexcept;
 
+/// Private memory, zero where it is read first; takes none until it is written. Throws Error(system).
+void* map_zeros(std::size_t bytes);
+
 /// Touches the range for writing now, so that no page fault comes later. Returns false where the kernel is too old to.
 bool prefault(void* base, std::size_t bytes) noexcept;
 /// Makes whole pages of a shared mapping zero, for everyone who maps them, and gives their memory back.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "isotope/platform/cpu/thread.hpp"
+#include "isotope/platform/platform.hpp"
 #include "os/clock.hpp"
 #include "os/error.hpp"
 #include "runtime/end_process.hpp"
@@ -45,7 +45,7 @@ void Exchange::post(std::uint64_t round, const char* call, std::span<const std::
   slot.call[sizeof slot.call - 1] = '\0';
   slot.bytes = static_cast<std::uint32_t>(mine.size());
   if (!mine.empty()) std::memcpy(slot.payload, mine.data(), mine.size());
-  cell_->arrived.store(round, std::memory_order_release);
+  store(&cell_->arrived, round, Order::release);
 }
 
 void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
@@ -53,8 +53,10 @@ void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
   std::uint32_t polls = 0;
   for (int member = 0; member < team_.size(); ++member) {
     const TeamCell& theirs = *team_.at(cell_, member);
-    while (theirs.arrived.load(std::memory_order_acquire) < round) {
-      cpu::relax(++polls);
+    if (load(&theirs.arrived, Order::acquire) >= round) continue;
+    platform::begin_wait(&theirs.arrived, sizeof theirs.arrived, Cmp::ge, round, team_.world_rank(member), call, site);
+    while (load(&theirs.arrived, Order::acquire) < round) {
+      platform::relax(++polls);
       if (polls < 1024 && polls % 64 != 0) continue;
       if (auto notice = segment_->aborted()) {
         // A member that had come, went on and then ended the job has not undone this round.
@@ -64,7 +66,7 @@ void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
       const int peer = team_.world_rank(member);
       const auto state = static_cast<PeState>(segment_->pe(peer).state.load(std::memory_order_acquire));
       // Looked at again after its state: what it posted before it left counts.
-      if (state == PeState::left && theirs.arrived.load(std::memory_order_acquire) < round) {
+      if (state == PeState::left && load(&theirs.arrived, Order::acquire) < round) {
         segment_->abort(world_rank(), {Code::peer_left, world_rank(), peer, 0,
                                        fmt::format("PE {} left the job while PE {} waits for it in {} at {}:{}", peer,
                                                    world_rank(), call, site.file, site.line)});
@@ -78,12 +80,13 @@ void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
                          static_cast<double>(deadline_ns_) * 1e-9, call, site.file, site.line, missing)});
       }
     }
+    platform::end_wait();
   }
 }
 
 bool Exchange::all_arrived(std::uint64_t round) const {
   for (int member = 0; member < team_.size(); ++member) {
-    if (team_.at(cell_, member)->arrived.load(std::memory_order_acquire) < round) return false;
+    if (load(&team_.at(cell_, member)->arrived, Order::acquire) < round) return false;
   }
   return true;
 }
@@ -93,7 +96,7 @@ std::string Exchange::missing_members(std::uint64_t round, int* first) const {
   int count = 0;
   for (int member = 0; member < team_.size(); ++member) {
     const TeamCell& theirs = *team_.at(cell_, member);
-    const std::uint64_t arrived = theirs.arrived.load(std::memory_order_acquire);
+    const std::uint64_t arrived = load(&theirs.arrived, Order::acquire);
     if (arrived >= round) continue;
     if (*first == kNoPe) *first = team_.world_rank(member);
     if (++count > 8) continue;

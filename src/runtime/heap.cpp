@@ -10,6 +10,7 @@
 #include "os/memory.hpp"
 #include "os/process.hpp"
 #include "runtime/log.hpp"
+#include "runtime/watcher.hpp"
 
 namespace isotope::runtime {
 
@@ -117,7 +118,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
                                                   options.alignment, kMaxAlignment));
   } else {
     const std::lock_guard lock(mutex_);
-    if (const auto offset = space_.allocate(bytes, options.alignment)) mine.offset = *offset;
+    if (const auto offset = space_.allocate(bytes + watcher::kGapBytes, options.alignment)) mine.offset = *offset;
   }
   const std::uint64_t end = mine.offset == kNowhere ? 0 : mine.offset + *space_.block_bytes(mine.offset);
   if (mine.code == 0 && (mine.offset == kNowhere || end > max_bytes_)) {
@@ -167,6 +168,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
   objects_.emplace(mine.ordinal, object);
   index_.add(address_of(object), bytes);
   publish();
+  watcher::object_made(rank_, mine.ordinal, address_of(object), bytes, options.zeroed, site);
   return {mine.ordinal, address_of(object), bytes};
 }
 
@@ -238,6 +240,7 @@ void Heap::drop(std::uint64_t id) {
     space_.release(object->second.offset);
   }
   index_.remove(address_of(object->second));
+  watcher::object_freed(rank_, address_of(object->second));
   objects_.erase(object);
   publish();
 }
@@ -321,6 +324,7 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
   const Object object{mine.offset, bytes, true, false, data};
   objects_.emplace(done.ordinal, object);
   index_.add(address_of(object), bytes);
+  watcher::object_made(rank_, done.ordinal, address_of(object), bytes, true, site);
   return {done.ordinal, address_of(object), bytes};
 }
 
@@ -329,6 +333,7 @@ void Heap::let_go(std::uint64_t id) noexcept {
   const auto object = objects_.find(id);
   if (object == objects_.end() || object->second.let_go) return;
   object->second.let_go = true;
+  watcher::object_let_go(rank_, address_of(object->second));
   ++waiting_;
   // The user may free the memory from now on, and the allocator may hand it to anybody: it must be ordinary memory
   // again.

@@ -196,6 +196,7 @@ Knobs read_knobs(const Getenv& lookup) {
   knobs.size = read.place(row_size, 1);
   knobs.local_rank = read.place(row_local_rank, 0);
   knobs.threads = read.place(row_threads, 1);
+  knobs.check = read.text(row_check);
   knobs.control_fd = read.place(row_control_fd, 0);
   return knobs;
 }

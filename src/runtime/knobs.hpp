@@ -34,7 +34,7 @@ std::vector<std::string> choice_words(const KnobRow& row);
 using Getenv = std::function<std::optional<std::string>(const char*)>;
 
 struct Knobs {
-  std::string platform, device, bootstrap, listen, root, job_key_file, tune_file, log, color;
+  std::string platform, device, bootstrap, listen, root, job_key_file, tune_file, log, color, check;
   std::uint64_t wait_deadline_ns = 0, bootstrap_deadline_ns = 0, handshake_deadline_ns = 0;
   std::uint64_t heap_max_bytes = 0;  // 0: the machine's memory
   bool heap_prefault = false, allow_time_slicing = false, trace_choices = false;

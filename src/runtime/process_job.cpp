@@ -4,6 +4,7 @@
 
 #include "isotope/device/team.hpp"
 #include "os/process.hpp"
+#include "runtime/watcher.hpp"
 
 namespace isotope::runtime {
 
@@ -24,6 +25,7 @@ ProcessJob::ProcessJob(Segment segment, const Layout& layout, const std::vector<
                        bool watch_bootstrap)
     : segment_(std::move(segment)), layout_(layout), size_(static_cast<int>(files.size())), lead_rank_(my_rank) {
   reservation_ = os::Reservation(layout.slot_bytes() * files.size());
+  watcher::slots(reservation_.base(), layout.slot_bytes(), layout.heap_offset(), size_);
   std::map<std::int32_t, PeerProcess> others;
   for (int rank = 0; rank < size_; ++rank) {
     const PeFiles& pe = files[static_cast<std::size_t>(rank)];

@@ -20,7 +20,7 @@ struct alignas(64) ExchangeRound {
 };
 
 struct alignas(64) TeamCell {
-  std::atomic<std::uint64_t> arrived;               // rounds this member has posted
+  std::uint64_t arrived;                            // rounds this member has posted: release and acquire
   alignas(64) std::atomic<std::uint64_t> released;  // members that have destroyed their handle
   // By the round's parity. A member may be one round ahead of another, never two: to post round r + 2 it has seen
   // everyone post r + 1, and each of them had read round r before.

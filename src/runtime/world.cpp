@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "os/process.hpp"
+#include "runtime/watcher.hpp"
 #include "runtime/world_core.hpp"
 
 namespace isotope {
@@ -150,11 +151,13 @@ void Allocation::let_go() noexcept {
 
 void Allocation::read(const void* of, std::size_t offset, void* into, std::size_t bytes) const {
   check_range("read", offset, bytes);
+  runtime::watcher::host_read(static_cast<const char*>(of) + offset, bytes);
   if (bytes != 0) core_->heap().memory().copy(into, static_cast<const char*>(of) + offset, bytes);
 }
 
 void Allocation::write(std::size_t offset, const void* from, std::size_t bytes) const {
   check_range("write", offset, bytes);
+  runtime::watcher::host_wrote(static_cast<char*>(data_) + offset, bytes);
   if (bytes != 0) core_->heap().memory().copy(static_cast<char*>(data_) + offset, from, bytes);
 }
 

@@ -6,7 +6,12 @@
 // ISOTOPE_COLD    a function that is rarely called and stays out of line
 // ISOTOPE_UNROLL  before a loop of few turns that must not stay one
 // ISOTOPE_CHECKED 1 in the `checked` preset: assertions and device-side argument checks are on
+// ISOTOPE_SIM     1 in code that is compiled for the checker (isotope_add_check)
 #pragma once
+
+#if !defined(ISOTOPE_SIM)
+#define ISOTOPE_SIM 0
+#endif  // ISOTOPE_SIM
 
 #if defined(__CUDACC__)
 #define ISOTOPE_HD __host__ __device__ __forceinline__
@@ -15,7 +20,12 @@
 #define ISOTOPE_COLD __host__ __device__ __noinline__ inline
 #define ISOTOPE_UNROLL _Pragma("unroll")
 #else
+#if ISOTOPE_SIM
+// Inlined always: so the line that a finding names is one of the user's.
+#define ISOTOPE_HD __attribute__((always_inline)) inline
+#else
 #define ISOTOPE_HD inline
+#endif  // ISOTOPE_SIM
 #define ISOTOPE_FLAT __attribute__((always_inline)) inline
 #define ISOTOPE_KERNEL inline
 #define ISOTOPE_COLD __attribute__((noinline, cold)) inline

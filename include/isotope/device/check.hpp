@@ -41,6 +41,28 @@ ISOTOPE_HD constexpr Code code_of(Fault fault) {
   return Code::out_of_range;
 }
 
+/// The fault of an argument, in a few words.
+ISOTOPE_HD constexpr const char* fault_text(Fault fault) {
+  switch (fault) {
+    case Fault::rank:
+      return "is no rank of the team";
+    case Fault::index:
+      return "is no index that this call takes";
+    case Fault::null_pointer:
+      return "is null";
+    case Fault::misaligned:
+      return "is not aligned to its size";
+    case Fault::not_symmetric:
+      return "lies in no symmetric object";
+    case Fault::past_object:
+      return "reaches past the end of its symmetric object";
+    case Fault::deadline:
+    case Fault::aborted:
+      break;
+  }
+  return "was not waited for to the end";
+}
+
 /// 0 while the team works, or the code of the fault that stopped it. By one thread.
 ISOTOPE_HD int outcome(const Team& team) {
   if (!team.stopped()) return 0;
@@ -76,6 +98,7 @@ ISOTOPE_COLD void record_refusal(TeamState& team, Call call, Fault why, const ch
   fault.value = value;
   fault.low = low;
   fault.high = high;
+  platform::refused(call.name, call.site, argument, fault_text(why));
   record_fault(team, fault);
 }
 

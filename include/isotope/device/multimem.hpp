@@ -45,7 +45,7 @@ ISOTOPE_HD V load_reduce_copies(const Team& team, const V* p) {
   using T = typename V::value_type;
   Wide<T> sums[V::kSize] = {};
   for (int rank = 0; rank < team.size(); ++rank) {
-    const V copy = platform::load_wide<V>(team.at(p, rank));
+    const V copy = platform::load_elements<V>(team.at(p, rank));
     ISOTOPE_UNROLL
     for (int i = 0; i < V::kSize; ++i) {
       const auto element = static_cast<Wide<T>>(copy[i]);
@@ -130,7 +130,7 @@ ISOTOPE_HD void multimem_store(const Team& team, Vec<T, N>* p, const Vec<T, N>& 
   if constexpr (platform::kMultimemStore<V>) {
     if (V* all = team.multicast(p)) return platform::multimem_store(all, value);
   }
-  for (int rank = 0; rank < team.size(); ++rank) platform::store_wide(team.at(p, rank), value);
+  for (int rank = 0; rank < team.size(); ++rank) platform::store_elements(team.at(p, rank), value);
 }
 
 }  // namespace isotope

@@ -32,6 +32,7 @@ ISOTOPE_FLAT ObjectRange range_at(std::uint64_t ranges, std::uint64_t i) {
 
 /// The object that holds `address`; bytes = 0 when there is none. By one thread.
 ISOTOPE_HD ObjectRange find_object(ObjectTable& table, std::uint64_t address) {
+  [[maybe_unused]] const platform::Bookkeeping bookkeeping;
   for (std::uint32_t tries = 1;; ++tries) {
     const std::uint64_t version = load(&table.version, Order::acquire);
     const std::uint64_t count = load(&table.count), ranges = load(&table.ranges);

@@ -39,9 +39,16 @@ class Context {
 
 namespace detail {
 
-template <Group G>
+/// Whether a copy is done when the call returns.
+enum class Blocking { yes, no };
+
+template <Blocking B, Group G>
 ISOTOPE_HD void copy(G group, void* dst, const void* src, std::size_t bytes) {
-  platform::copy_share(dst, src, bytes, group.thread_rank(), group.size());
+  if constexpr (B == Blocking::yes) {
+    platform::copy_share(dst, src, bytes, group.thread_rank(), group.size());
+  } else {
+    platform::start_copy_share(dst, src, bytes, group.thread_rank(), group.size());
+  }
 }
 
 ISOTOPE_HD bool put_is_good(const Team& team, Call call, const void* dst, const void* src, std::size_t bytes, int to,
@@ -66,27 +73,32 @@ ISOTOPE_HD bool strides_are_good(const Team& team, Call call, std::size_t dst_st
   return true;
 }
 
-template <Group G>
+template <Blocking B, Group G>
 ISOTOPE_HD void start_put(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int to, Call call) {
   if (bytes == 0 || team.stopped() || !put_is_good(team, call, dst, src, bytes, to)) return;
-  copy(group, team.at(static_cast<char*>(dst), to), src, bytes);
+  copy<B>(group, team.at(static_cast<char*>(dst), to), src, bytes);
 }
 
-template <Group G>
+template <Blocking B, Group G>
 ISOTOPE_HD void start_get(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int from,
                           Call call) {
   if (bytes == 0 || team.stopped() || !get_is_good(team, call, dst, src, bytes, from)) return;
-  copy(group, dst, team.at(static_cast<const char*>(src), from), bytes);
+  copy<B>(group, dst, team.at(static_cast<const char*>(src), from), bytes);
 }
 
-template <Group G>
+template <Blocking B, Group G>
 ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                 std::uint64_t value, SignalOp op, int to, Call call) {
   group.sync();
   // Both addresses before the first byte. Every thread looks, so that all of them know.
   const bool good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
                     remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
-  if (good && bytes != 0) copy(group, team.at(static_cast<char*>(dst), to), src, bytes);
+  if constexpr (B == Blocking::no) {
+    if (good && platform::put_signal_later(group.is_leader(), team.at(static_cast<char*>(dst), to), src, bytes,
+                                           &team.at(flag, to)->value, value, op))
+      return;
+  }
+  if (good && bytes != 0) copy<Blocking::yes>(group, team.at(static_cast<char*>(dst), to), src, bytes);
   group.sync();
   if (good && group.is_leader()) deliver(team, flag, value, op, to, Order::release);
 }
@@ -112,20 +124,20 @@ ISOTOPE_HD std::size_t bytes_within(const Team& team, Call call, const char* arg
 template <Group G>
 ISOTOPE_HD void put_nbi_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int to,
                               Context = {}, CallSite site = CallSite::current()) {
-  detail::start_put(group, team, dst, src, bytes, to, {"put_nbi", site});
+  detail::start_put<detail::Blocking::no>(group, team, dst, src, bytes, to, {"put_nbi", site});
 }
 
 template <Group G>
 ISOTOPE_HD void get_nbi_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int from,
                               Context = {}, CallSite site = CallSite::current()) {
-  detail::start_get(group, team, dst, src, bytes, from, {"get_nbi", site});
+  detail::start_get<detail::Blocking::no>(group, team, dst, src, bytes, from, {"get_nbi", site});
 }
 
 template <Group G>
 ISOTOPE_HD void put_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int to,
                           CallSite site = CallSite::current()) {
   group.sync();
-  detail::start_put(group, team, dst, src, bytes, to, {"put", site});
+  detail::start_put<detail::Blocking::yes>(group, team, dst, src, bytes, to, {"put", site});
   group.sync();
 }
 
@@ -133,21 +145,22 @@ template <Group G>
 ISOTOPE_HD void get_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, int from,
                           CallSite site = CallSite::current()) {
   group.sync();
-  detail::start_get(group, team, dst, src, bytes, from, {"get", site});
+  detail::start_get<detail::Blocking::yes>(group, team, dst, src, bytes, from, {"get", site});
   group.sync();
 }
 
 template <Group G>
 ISOTOPE_HD void put_signal_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                  std::uint64_t value, SignalOp op, int to, CallSite site = CallSite::current()) {
-  detail::put_then_signal(group, team, dst, src, bytes, flag, value, op, to, {"put_signal", site});
+  detail::put_then_signal<detail::Blocking::yes>(group, team, dst, src, bytes, flag, value, op, to, {"put_signal", site});
 }
 
 template <Group G>
 ISOTOPE_HD void put_signal_nbi_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes,
                                      Signal* flag, std::uint64_t value, SignalOp op, int to, Context = {},
                                      CallSite site = CallSite::current()) {
-  detail::put_then_signal(group, team, dst, src, bytes, flag, value, op, to, {"put_signal_nbi", site});
+  detail::put_then_signal<detail::Blocking::no>(group, team, dst, src, bytes, flag, value, op, to,
+                                                {"put_signal_nbi", site});
 }
 
 // ---- typed spans ----------------------------------------------------------------------------------------------------
@@ -250,6 +263,7 @@ ISOTOPE_HD void iget(G group, const Team& team, T* dst, const std::type_identity
 /// Synchronises the group. Completes nothing.
 template <Group G>
 ISOTOPE_HD void fence(G group, const Team&, Context = {}) {
+  platform::order_puts();
   group.sync();
   if (group.is_leader()) fence(Order::acq_rel, Scope::system);
   group.sync();
@@ -259,6 +273,7 @@ ISOTOPE_HD void fence(G group, const Team&, Context = {}) {
 /// puts are visible to everyone who is told of it afterwards. Synchronises the group.
 template <Group G>
 ISOTOPE_HD void quiet(G group, const Team&, Context = {}) {
+  platform::complete_puts();
   group.sync();
   if (group.is_leader()) fence(Order::seq_cst, Scope::system);
   group.sync();

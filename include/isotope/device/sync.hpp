@@ -146,6 +146,7 @@ ISOTOPE_HD bool sync(G group, const Team& team, int index = 0, Order order = Ord
 template <Group G>
 ISOTOPE_HD bool barrier(G group, const Team& team, int index = 0, CallSite site = CallSite::current()) {
   const detail::Call call{"barrier", site};
+  platform::complete_puts();
   // Loads and stores have no queue to drain: the release of the arrival and the acquire of the wait order all of them.
   return detail::await(group, team, detail::come(group, team, index, Order::acq_rel, call), call);
 }

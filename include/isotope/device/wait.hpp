@@ -53,6 +53,10 @@ class Patience {
   /// After a poll that failed. False: the wait has to end, because of the job's end, the deadline, or a team that
   /// another thread stopped.
   ISOTOPE_HD bool go_on() {
+    if constexpr (platform::kWaitsBlock) {
+      platform::relax(++polls_);
+      return true;
+    }
     // What comes within nanoseconds is not worth a look at the clock.
     if (++polls_ <= kEagerPolls) return true;
     if (start_ == 0) start_ = platform::clock_ns();
@@ -100,10 +104,12 @@ ISOTOPE_HD bool wait_for_word(Patience& patience, const W* word, Cmp cmp, W expe
                               Call call) {
   W found = load(word, order);
   if (compare(found, cmp, expected)) return true;
+  platform::begin_wait(word, sizeof(W), cmp, static_cast<std::uint64_t>(expected), from, call.name, call.site);
   while (patience.go_on()) {
     found = load(word, order);
     if (!compare(found, cmp, expected)) continue;
     patience.met();
+    platform::end_wait();
     return true;
   }
   patience.give_up(call, word, cmp, expected, found, from);

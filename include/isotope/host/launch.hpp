@@ -13,6 +13,7 @@
 #include "isotope/base/gpu_kernel.hpp"
 #include "isotope/host/stream.hpp"
 #include "isotope/platform/cuda/launch.hpp"
+#include "isotope/platform/platform.hpp"
 
 namespace isotope {
 
@@ -70,10 +71,19 @@ auto bind_arguments(A&&... arguments) {
   return typename Traits::Arguments(std::forward<A>(arguments)...);
 }
 
+/// What the compiler calls this function: the kernel's name is in it.
+template <auto Kernel>
+const char* kernel_text() {
+  return __PRETTY_FUNCTION__;
+}
+
 /// The function to run on each thread of the launch, arguments bound by value.
 template <auto Kernel, class... A>
 std::function<void()> bind_kernel(A&&... arguments) {
-  return [bound = bind_arguments<Kernel>(std::forward<A>(arguments)...)] { std::apply(Kernel, bound); };
+  return [bound = bind_arguments<Kernel>(std::forward<A>(arguments)...)] {
+    platform::begin_kernel(kernel_text<Kernel>());
+    std::apply(Kernel, bound);
+  };
 }
 
 }  // namespace detail

@@ -27,6 +27,11 @@ inline void copy_share(void* dst, const void* src, std::size_t bytes, std::uint3
   std::memcpy(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, count);
 }
 
+/// The same for a copy that need not be done when it returns. Loads and stores have no queue: it is.
+inline void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  copy_share(dst, src, bytes, rank, size);
+}
+
 /// A copy whose target nobody reads before it would have left the caches anyway: it does not pass through them, which spares
 /// reading each line before it is written. end_copies_past_caches() comes before what tells others of it.
 inline void copy_past_caches(void* dst, const void* src, std::size_t bytes) {
@@ -64,6 +69,17 @@ inline V load_wide(const void* p) {
 template <class V>
 inline void store_wide(void* p, const V& value) {
   std::memcpy(p, &value, sizeof(V));
+}
+
+/// The same where each element is an access of its own, relaxed.
+template <class V>
+inline V load_elements(const void* p) {
+  return load_wide<V>(p);
+}
+
+template <class V>
+inline void store_elements(void* p, const V& value) {
+  store_wide(p, value);
 }
 
 }  // namespace isotope::cpu

@@ -10,8 +10,11 @@
 #include <type_traits>
 
 #include "isotope/base/dim3.hpp"
+#include "isotope/platform/unwatched.hpp"
 
 namespace isotope::cpu {
+
+using namespace unwatched;
 
 struct BlockState;  // src/exec
 

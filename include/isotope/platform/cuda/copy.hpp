@@ -69,6 +69,21 @@ ISOTOPE_DEVICE void copy_share(void* dst, const void* src, std::size_t bytes, st
   }
 }
 
+/// The same for a copy that need not be done when it returns.
+ISOTOPE_DEVICE void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  copy_share(dst, src, bytes, rank, size);
+}
+
+/// A wide access where each element is one of its own, relaxed.
+template <class V>
+ISOTOPE_DEVICE V load_elements(const void* p) {
+  return load_wide<V>(p);
+}
+template <class V>
+ISOTOPE_DEVICE void store_elements(void* p, const V& value) {
+  store_wide(p, value);
+}
+
 }  // namespace isotope::cuda
 
 #endif  // __CUDACC__

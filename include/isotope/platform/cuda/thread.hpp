@@ -10,8 +10,11 @@
 
 #include "isotope/base/dim3.hpp"
 #include "isotope/platform/cuda/atomic.hpp"
+#include "isotope/platform/unwatched.hpp"
 
 namespace isotope::cuda {
+
+using namespace unwatched;
 
 inline constexpr std::uint32_t kWarpSize = 32;
 inline constexpr bool kThreadsRunTogether = true;

@@ -1,0 +1,141 @@
+#include "check/explore.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "check/explore_strategy.hpp"
+
+namespace isotope::check {
+
+namespace {
+
+/// A step of the order that was played last, and what else is to be tried there.
+struct Node {
+  std::vector<Candidate> candidates;
+  TaskId chosen = 0;
+  std::set<TaskId> done, to_try, sleeping;
+
+  const Candidate& of(TaskId id) const {
+    return *std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) { return one.id == id; });
+  }
+  bool can_run(TaskId id) const {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& one) { return one.id == id; });
+  }
+  /// Who need not be tried right after the chosen step: it was tried here, and the step does not matter to it.
+  std::set<TaskId> sleeping_after() const {
+    std::set<TaskId> after;
+    for (const std::set<TaskId>* from : {&sleeping, &done}) {
+      for (const TaskId id : *from) {
+        if (id != chosen && can_run(id) && !dependent(of(id), of(chosen))) after.insert(id);
+      }
+    }
+    return after;
+  }
+};
+
+/// Finds pairs of steps that could have come in the other order, and notes to try it.
+void find_reversals(std::vector<Node>& order) {
+  using Known = std::map<TaskId, std::size_t>;  // by task: its last step that is known to have come before, plus 1
+  std::map<TaskId, Known> tasks;
+  struct Word {
+    std::vector<std::size_t> readers;  // since the last write
+    std::size_t writer = 0;            // plus 1
+    Known written, all;
+  };
+  std::map<std::uintptr_t, Word> words;
+  const auto join = [](Known& into, const Known& from) {
+    for (const auto& [id, step] : from) into[id] = std::max(into[id], step);
+  };
+  for (std::size_t j = 0; j < order.size(); ++j) {
+    const TaskId task = order[j].chosen;
+    const Candidate step = order[j].of(task);
+    Known& known = tasks[task];
+    Word& word = words[step.address];
+    // The latest step that this one depends on and that nothing orders before it.
+    std::size_t latest = 0;
+    const auto consider = [&](std::size_t i_plus_1) {
+      if (i_plus_1 == 0) return;
+      const TaskId other = order[i_plus_1 - 1].chosen;
+      const auto seen = known.find(other);
+      if (other != task && (seen == known.end() || seen->second < i_plus_1)) latest = std::max(latest, i_plus_1);
+    };
+    consider(word.writer);
+    if (step.writes) {
+      for (const std::size_t reader : word.readers) consider(reader);
+    }
+    if (latest != 0) {
+      Node& node = order[latest - 1];
+      if (node.can_run(task)) {
+        node.to_try.insert(task);
+      } else {
+        for (const Candidate& one : node.candidates) node.to_try.insert(one.id);
+      }
+    }
+    join(known, step.writes ? word.all : word.written);
+    known[task] = j + 1;
+    if (step.writes) {
+      word.writer = j + 1;
+      word.readers.clear();
+      word.written = known;
+      word.all = known;
+    } else {
+      word.readers.push_back(j + 1);
+      join(word.all, known);
+    }
+  }
+}
+
+}  // namespace
+
+CheckResult explore(const CheckOptions& options, const PeMain& pe_main) {
+  CheckResult result;
+  std::vector<Node> order;
+  while (result.schedules < options.schedules) {
+    std::vector<TaskId> beginning;
+    for (const Node& node : order) beginning.push_back(node.chosen);
+    const std::set<TaskId> sleeping = order.empty() ? std::set<TaskId>{} : order.back().sleeping_after();
+    const RunResult run = play(
+        options, [&] { return explore_strategy(beginning, sleeping); }, pe_main, true);
+    ++result.schedules;
+    result.steps += run.steps;
+    if (run.found) {
+      result.found = true;
+      result.kind = run.kind;
+      result.verdict = run.verdict;
+      result.report = run.report;
+      return result;
+    }
+    const ExploredTrace trace = parse_trace(run.trace);
+    for (std::size_t i = order.size(); i < trace.steps.size(); ++i) {
+      Node node;
+      node.candidates = trace.steps[i].candidates;
+      node.chosen = trace.steps[i].chosen;
+      if (!order.empty()) node.sleeping = order.back().sleeping_after();
+      node.done = {node.chosen};
+      node.to_try = {node.chosen};
+      order.push_back(std::move(node));
+    }
+    find_reversals(order);
+    // The deepest step where something is left to try.
+    for (;; order.pop_back()) {
+      if (order.empty()) {
+        result.complete = true;
+        return result;
+      }
+      Node& node = order.back();
+      TaskId next = 0;
+      for (const TaskId id : node.to_try) {
+        if (next == 0 && node.done.count(id) == 0 && node.sleeping.count(id) == 0) next = id;
+      }
+      if (next == 0) continue;
+      node.chosen = next;
+      node.done.insert(next);
+      break;
+    }
+  }
+  return result;
+}
+
+}  // namespace isotope::check

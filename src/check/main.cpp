@@ -1,0 +1,112 @@
+// The entry of a checked program: ISOTOPE_MAIN, run_threads and check() under the checker.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "check/explore.hpp"
+#include "check/report.hpp"
+#include "check/run.hpp"
+#include "isotope/base/error.hpp"
+#include "isotope/host/check.hpp"
+#include "isotope/host/main.hpp"
+#include "runtime/knobs.hpp"
+
+// `isotope check` looks for this section.
+__attribute__((section(".isotope.check"), used)) static const char isotope_check_marker[] = "isotope";
+
+namespace isotope {
+
+namespace {
+
+CheckOptions parse_options(const std::string& text) {
+  CheckOptions options;
+  std::istringstream words(text);
+  std::string word;
+  while (words >> word) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string name = word.substr(0, equals);
+    const std::uint64_t value = std::strtoull(word.c_str() + equals + 1, nullptr, 10);
+    if (name == "pes") options.pes = static_cast<int>(value);
+    if (name == "seed") options.seed = value;
+    if (name == "schedules") options.schedules = value;
+    if (name == "strategy") options.strategy = static_cast<CheckStrategy>(value);
+    if (name == "depth") options.depth = static_cast<int>(value);
+    if (name == "steps") options.steps = value;
+    if (name == "leaks") options.leaks = value != 0;
+  }
+  return options;
+}
+
+CheckResult run_schedules(const CheckOptions& options, const check::PeMain& pe_main) {
+  if (options.pes < 1 || options.pes > 1024)
+    throw Error(Code::invalid_argument, fmt::format("check: {} PEs; 1 to 1024 were expected", options.pes));
+  if (options.strategy == CheckStrategy::exhaustive) return check::explore(options, pe_main);
+  CheckResult result;
+  for (std::uint64_t i = 0; i < options.schedules && !result.found; ++i) {
+    const std::uint64_t seed = options.seed + i;
+    const auto make = [&]() -> std::unique_ptr<check::Strategy> {
+      if (options.strategy == CheckStrategy::pct) return check::pct_strategy(seed, options.depth, check::kPctSteps);
+      return check::random_strategy(seed, options.pes);
+    };
+    const check::RunResult run = check::play(options, make, pe_main, options.schedules != 1);
+    ++result.schedules;
+    result.steps += run.steps;
+    if (!run.found) continue;
+    result.found = true;
+    result.kind = run.kind;
+    result.verdict = run.verdict;
+    result.report = run.report;
+    result.seed = seed;
+  }
+  return result;
+}
+
+}  // namespace
+
+CheckResult run_checked(const CheckOptions& options, const std::function<void()>& pe_main) {
+  return run_schedules(options, [&](int) {
+    pe_main();
+    return 0;
+  });
+}
+
+void run_threads(int n, const std::function<void()>& pe_main) {
+  CheckOptions options;
+  options.pes = n;
+  const CheckResult result = run_checked(options, pe_main);
+  if (result.found) throw Error(Code::kernel_failed, result.report);
+}
+
+namespace detail {
+
+int run_main(int argc, char** argv, int (*pe_main)(int, char**)) {
+  try {
+    const runtime::Knobs knobs = runtime::read_knobs();
+    if (knobs.check.empty()) {
+      std::fputs("This program is built for the checker. Run it with: isotope check -n PES program [arguments...]\n", stderr);
+      return 2;
+    }
+    const CheckOptions options = parse_options(knobs.check);
+    const CheckResult result = run_schedules(options, [&](int) {
+      // Each PE has its own argv, as processes do: option parsers reorder it.
+      std::vector<std::string> copies(argv, argv + argc);
+      std::vector<char*> pointers;
+      for (std::string& copy : copies) pointers.push_back(copy.data());
+      pointers.push_back(nullptr);
+      return pe_main(argc, pointers.data());
+    });
+    return check::print_result(options, result, {argv, argv + argc});
+  } catch (const Error& error) {
+    std::fputs(fmt::format("isotope::Error ({}): {}\n", code_name(error.code()), error.what()).c_str(), stderr);
+    return 1;
+  }
+}
+
+}  // namespace detail
+
+}  // namespace isotope

@@ -1,0 +1,154 @@
+// Reports of races, and of accesses to memory that is no one's or holds nothing.
+#include <fmt/format.h>
+
+#include "check/findings.hpp"
+#include "check/location.hpp"
+#include "check/memory.hpp"
+#include "check/scheduler.hpp"
+#include "check/text.hpp"
+
+namespace isotope::check {
+
+namespace {
+
+/// "wrote", "atomically read (system scope)".
+std::string deed(const Access& access, bool past) {
+  const char* verb = access.writes() ? (past ? "wrote" : "writes") : (past ? "read" : "reads");
+  const int bytes = __builtin_popcount(access.mask);
+  if (!access.atomic()) return fmt::format("{} {} bytes", verb, bytes);
+  return fmt::format("{} {} bytes atomically ({} scope)", verb, bytes, scope_text(access.scope()));
+}
+
+std::string level_name(Level level) {
+  return level == Level::system ? "system" : level == Level::device ? "device" : "block";
+}
+
+struct Edge {
+  std::string verdict, text;
+};
+
+/// Why a store that the second thread did read has not synchronised with it.
+Edge explain_miss(const Task& task, const NearMiss& miss) {
+  const StoreRecord& store = *miss.store;
+  const Level needed = distance(task, store.pe, store.block_key);
+  const std::string word = memory().describe(reinterpret_cast<std::uintptr_t>(miss.address)).text;
+  const std::string read =
+      fmt::format("  It was told by {}:\n    stored at {} ({}, {} scope), read at {} ({}, {} scope).\n", word, pc_text(store.pc),
+                  order_text(store.order), scope_text(store.scope), pc_text(miss.pc), order_text(miss.order),
+                  scope_text(miss.scope));
+  const std::string whom = needed == Level::system ? fmt::format("PE {}", task.pe) : "a thread of another block";
+  bool released = false;
+  for (const auto& one : store.released) released = released || one != nullptr;
+  if (!released) return {"release missing", read + "  That store is relaxed and no fence comes before it: it releases nothing."};
+  if (store.released[static_cast<int>(needed)] == nullptr) {
+    return {"scope too narrow", read + fmt::format("  Released at {} scope; {} needs {}.", scope_text(store.scope), whom,
+                                                   level_name(needed))};
+  }
+  if (level_of(miss.scope) < needed) {
+    return {"scope too narrow", read + fmt::format("  Acquired at {} scope; what {} released needs {}.", scope_text(miss.scope),
+                                                   store.pe == task.pe ? "another block" : fmt::format("PE {}", store.pe),
+                                                   level_name(needed))};
+  }
+  return {"acquire missing", read + "  That load is relaxed and no fence comes after it: it acquires nothing."};
+}
+
+Edge missing_edge(const Task& task, const Access& before, const Access& now) {
+  const Incarnation& first = Scheduler::instance().who(before.task(), before.epoch);
+  const Level level = distance(task, first.pe, first.block_key);
+  if (before.atomic() && now.atomic()) {
+    const bool second = level_of(now.scope()) < level;
+    return {"scope too narrow",
+            fmt::format("  Both are atomic, but {} scope of the {} does not reach {}; it needs {}.",
+                        scope_text(second ? now.scope() : before.scope()), second ? "second" : "first",
+                        level == Level::system ? fmt::format("PE {}", second ? first.pe : task.pe) : "another block",
+                        level_name(level))};
+  }
+  if (first.kind == TaskKind::delivery) {
+    return {"put not complete",
+            "  The put is non-blocking: put a fence or quiet between it and the signal, or a quiet\n"
+            "  before its source is used again."};
+  }
+  if (task.kind == TaskKind::delivery) {
+    return {"put not complete", "  The second is a non-blocking put on its way: what it touches is its own until quiet."};
+  }
+  for (auto miss = task.near_misses.rbegin(); miss != task.near_misses.rend(); ++miss) {
+    if (miss->store->clock.covers(before.task(), before.epoch)) return explain_miss(task, *miss);
+  }
+  if (level == Level::block) {
+    return {"block sync missing", "  Both are threads of one block: a block.sync() between the two is missing."};
+  }
+  // Someone of the first one's block has told the second, but not after the first access.
+  if (first.kind == TaskKind::kernel) {
+    for (const auto& other : Scheduler::instance().tasks()) {
+      if (other->block == nullptr || other->block->key != first.block_key || other->id == before.task()) continue;
+      const Incarnation& teller = Scheduler::instance().who(other->id, other->epoch());
+      if (!task.clock.covers(other->id, teller.from + 1)) continue;
+      return {"block sync missing",
+              fmt::format("  Thread {} of that block released to PE {}, but nothing ordered thread {}'s access\n"
+                          "  before that: a block.sync() in front of the release is missing.",
+                          teller.thread, task.pe, first.thread)};
+    }
+  }
+  return {"nothing orders them",
+          fmt::format("  Nothing orders the two: no release at {} scope after the first access that the\n"
+                      "  second thread acquires before its own.",
+                      level_name(level))};
+}
+
+}  // namespace
+
+void report_race(const Task& task, std::uintptr_t address, const Access& before, const Access& now) {
+  const Edge edge = missing_edge(task, before, now);
+  const std::string text = fmt::format(
+      "data race on {}\n  {} {}\n    at {}\n  {} {}\n    at {}\n{}", memory().describe(address).text,
+      who_text(before.task(), before.epoch), deed(before, true), pc_text(before.pc()), who_text(task), deed(now, false),
+      pc_text(now.pc()), edge.text);
+  finish("race", edge.verdict, text);
+}
+
+void report_no_object(const Task& task, std::uintptr_t address, std::uint8_t mask, const Cell& cell, const Access& now) {
+  const bool freed = (cell.was_live & mask) != 0;
+  const std::string text =
+      fmt::format("{}: {}\n  {} {}\n    at {}", freed ? "use after free" : "out of bounds", memory().describe(address).text,
+                  who_text(task), deed(now, false), pc_text(now.pc()));
+  finish(freed ? "use-after-free" : "out-of-bounds", freed ? "use after free" : "out of bounds", text);
+}
+
+void report_unwritten(const Task& task, std::uintptr_t address, std::uint8_t, const Access& now) {
+  const std::string text = fmt::format("read of memory that no one wrote: {}\n  {} {}\n    at {}\n  Allocate it zeroed, or write it first.",
+                                       memory().describe(address).text, who_text(task), deed(now, false), pc_text(now.pc()));
+  finish("uninitialised", "never written", text);
+}
+
+void report_exception(const Task& task, const std::string& what) {
+  finish("error", "error", fmt::format("{} ended with an error\n  {}", who_text(task), what));
+}
+
+void report_stack_overflow(const Task& task) {
+  finish("stack", "stack overflow",
+         fmt::format("stack overflow\n  {}\n  Raise ISOTOPE_STACK_BYTES or keep large arrays in shared memory.", who_text(task)));
+}
+
+void report_livelock(const Task& task, const std::string& why) {
+  finish("livelock", "livelock", fmt::format("livelock: {}\n  last to run: {}\n    at {}", why, who_text(task), pc_text(task.last_pc)));
+}
+
+void report_refused(const Task& task, const char* call, CallSite site, const char* argument, const char* why) {
+  finish("bad-argument", std::string(argument) + " " + why,
+         fmt::format("bad argument: `{}` of {} {}\n  {}\n    at {}", argument, call, why, who_text(task), site_text(site)));
+}
+
+void report_leaks() {
+  const auto leaks = memory().leaks();
+  if (leaks.empty()) return;
+  std::string text = "symmetric objects were never freed";
+  for (const Object* one : leaks) {
+    text += fmt::format("\n  object {} ({} bytes, allocated at {}), held by PE", one->id, one->bytes, one->site);
+    for (std::size_t pe = 0; pe < one->held.size(); ++pe) {
+      if (one->held[pe]) text += fmt::format(" {}", pe);
+    }
+  }
+  finish("leak", "leak", text);
+}
+
+}  // namespace isotope::check

@@ -1,0 +1,244 @@
+// Atomic accesses and fences: what they synchronise, by order and scope (docs/memory-model.md).
+#include <bit>
+#include <cstring>
+#include <memory>
+
+#include "check/findings.hpp"
+#include "check/memory.hpp"
+#include "check/scheduler.hpp"
+#include "check/words.hpp"
+
+namespace isotope::check {
+
+namespace {
+
+constexpr std::size_t kNearMissesKept = 16;
+
+bool acquires(Order order) { return order == Order::acquire || order == Order::acq_rel || order == Order::seq_cst; }
+bool releases(Order order) { return order == Order::release || order == Order::acq_rel || order == Order::seq_cst; }
+
+std::uint64_t raw_load(const void* p, int bytes) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, p, static_cast<std::size_t>(bytes));
+  return value;
+}
+void raw_store(void* p, int bytes, std::uint64_t value) { std::memcpy(p, &value, static_cast<std::size_t>(bytes)); }
+
+std::uint64_t extend(std::uint64_t value, int bytes) {
+  const int shift = 64 - 8 * bytes;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
+}
+
+std::uint64_t combine(sim::Change change, std::uint64_t old, std::uint64_t value, int bytes) {
+  using sim::Change;
+  switch (change) {
+    case Change::exchange:
+      return value;
+    case Change::add:
+      return old + value;
+    case Change::sub:
+      return old - value;
+    case Change::bit_and:
+      return old & value;
+    case Change::bit_or:
+      return old | value;
+    case Change::bit_xor:
+      return old ^ value;
+    case Change::min:
+      return value < old ? value : old;
+    case Change::max:
+      return old < value ? value : old;
+    case Change::min_signed:
+      return static_cast<std::int64_t>(extend(value, bytes)) < static_cast<std::int64_t>(extend(old, bytes)) ? value : old;
+    case Change::max_signed:
+      return static_cast<std::int64_t>(extend(old, bytes)) < static_cast<std::int64_t>(extend(value, bytes)) ? value : old;
+    case Change::add_float:
+      break;
+  }
+  if (bytes == 8) return std::bit_cast<std::uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(value));
+  return std::bit_cast<std::uint32_t>(std::bit_cast<float>(static_cast<std::uint32_t>(old)) +
+                                      std::bit_cast<float>(static_cast<std::uint32_t>(value)));
+}
+
+/// The reading half: takes up what the stores it reads from have released to it.
+void synchronise(Task& task, const Location& location, Order order, Scope scope, const void* pc) {
+  for (const auto& store : location.sequence) {
+    if (store->task == task.id) continue;
+    const Level needed = distance(task, store->pe, store->block_key);
+    const auto& released = store->released[static_cast<int>(needed)];
+    const bool reaches = released != nullptr && level_of(scope) >= needed;
+    if (reaches && acquires(order)) {
+      task.clock.join(*released);
+      continue;
+    }
+    if (reaches) task.seen[static_cast<int>(needed)].join(*released);
+    if (task.near_misses.size() == kNearMissesKept) task.near_misses.erase(task.near_misses.begin());
+    task.near_misses.push_back({store, reinterpret_cast<const void*>(location.address), order, scope, pc});
+  }
+}
+
+/// The writing half: a record of what whoever reads it may rely on.
+std::shared_ptr<const StoreRecord> make_record(Task& task, Order order, Scope scope, const void* pc) {
+  auto record = std::make_shared<StoreRecord>();
+  record->task = task.id;
+  record->epoch = task.epoch();
+  record->pe = task.pe;
+  record->block_key = task.block != nullptr ? task.block->key : 0;
+  record->order = order;
+  record->scope = scope;
+  record->pc = pc;
+  record->clock = task.clock;
+  if (!task.extra.empty()) record->clock.join(task.extra);
+  if (releases(order)) {
+    const auto all = std::make_shared<const VectorClock>(record->clock);
+    for (int level = 0; level <= static_cast<int>(level_of(scope)); ++level) record->released[level] = all;
+  } else {
+    for (int level = 0; level <= static_cast<int>(level_of(scope)); ++level) record->released[level] = task.fenced[level];
+  }
+  return record;
+}
+
+void remember(Location& location, Task& task, std::uint64_t value, bool on_top, Order order, Scope scope, const void* pc) {
+  auto record = make_record(task, order, scope, pc);
+  if (on_top) {
+    // Of one task the latest is enough, unless an earlier one reached further.
+    std::erase_if(location.sequence, [&](const auto& old) {
+      if (old->task != task.id) return false;
+      for (int level = 0; level < kLevels; ++level) {
+        if (old->released[level] != nullptr && record->released[level] == nullptr) return false;
+      }
+      return true;
+    });
+  } else {
+    location.sequence.clear();
+  }
+  location.sequence.push_back(std::move(record));
+  Written what;
+  what.value = value;
+  what.added = on_top;
+  what.task = task.id;
+  what.epoch = task.epoch();
+  what.pc = pc;
+  what.step = Scheduler::instance().steps();
+  Scheduler::instance().changed(location, task, what);
+  if (releases(order) || task.fenced[0] != nullptr) task.tick();
+}
+
+/// What every access begins with: the turn of others, then the look at the shadow. Null: not part of the run.
+Task* begin(const void* p, int bytes, bool writes, Scope scope, const void* pc) {
+  Task* task = Scheduler::current();
+  if (task == nullptr || task->bookkeeping != 0) return nullptr;
+  Scheduler::instance().point({reinterpret_cast<std::uintptr_t>(p), writes});
+  task->last_pc = pc;
+  memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(p), static_cast<std::size_t>(bytes),
+                           static_cast<std::uint8_t>(kAtomic | (writes ? kWrite : 0)), scope, pc);
+  return task;
+}
+
+}  // namespace
+
+std::uint64_t load_word(const void* p, int bytes, Order order, Scope scope, const void* pc) {
+  Task* task = begin(p, bytes, false, scope, pc);
+  if (task == nullptr) return raw_load(p, bytes);
+  Location& location = Scheduler::instance().location(p, bytes);
+  synchronise(*task, location, order, scope, pc);
+  const std::uint64_t value = raw_load(p, bytes);
+  Scheduler::instance().look(location, pc);
+  return value;
+}
+
+void store_word(void* p, int bytes, std::uint64_t value, Order order, Scope scope, const void* pc) {
+  Task* task = begin(p, bytes, true, scope, pc);
+  raw_store(p, bytes, value);
+  if (task == nullptr) return;
+  remember(Scheduler::instance().location(p, bytes), *task, value, false, order, scope, pc);
+}
+
+std::uint64_t change_word(void* p, int bytes, sim::Change change, std::uint64_t value, Order order, Scope scope,
+                          const void* pc) {
+  Task* task = begin(p, bytes, true, scope, pc);
+  const std::uint64_t old = raw_load(p, bytes);
+  const std::uint64_t next = combine(change, old, value, bytes);
+  raw_store(p, bytes, next);
+  if (task == nullptr) return old;
+  Location& location = Scheduler::instance().location(p, bytes);
+  synchronise(*task, location, order, scope, pc);
+  remember(location, *task, raw_load(p, bytes), true, order, scope, pc);
+  return old;
+}
+
+std::uint64_t replace_word(void* p, int bytes, std::uint64_t expected, std::uint64_t desired, Order order, Scope scope,
+                           const void* pc) {
+  Task* task = begin(p, bytes, true, scope, pc);
+  const std::uint64_t old = raw_load(p, bytes);
+  const bool done = old == expected;
+  if (done) raw_store(p, bytes, desired);
+  if (task == nullptr) return old;
+  Location& location = Scheduler::instance().location(p, bytes);
+  synchronise(*task, location, order, scope, pc);
+  if (done) {
+    remember(location, *task, desired, true, order, scope, pc);
+  } else {
+    Scheduler::instance().look(location, pc);
+  }
+  return old;
+}
+
+void order_accesses(Order order, Scope scope) {
+  Task* task = Scheduler::current();
+  if (task == nullptr || task->bookkeeping != 0) return;
+  const int reach = static_cast<int>(level_of(scope));
+  if (acquires(order)) {
+    for (int level = 0; level <= reach; ++level) task->clock.join(task->seen[level]);
+  }
+  if (!releases(order)) return;
+  VectorClock all = task->clock;
+  if (!task->extra.empty()) all.join(task->extra);
+  const auto now = std::make_shared<const VectorClock>(std::move(all));
+  for (int level = 0; level <= reach; ++level) task->fenced[level] = now;
+  task->tick();
+}
+
+}  // namespace isotope::check
+
+namespace isotope::sim {
+
+// Out of line, so that the return address is a line of the program.
+#define ISOTOPE_PC __builtin_return_address(0)
+
+std::uint64_t load_word(const void* p, int bytes, Order order, Scope scope) {
+  return check::load_word(p, bytes, order, scope, ISOTOPE_PC);
+}
+void store_word(void* p, int bytes, std::uint64_t value, Order order, Scope scope) {
+  check::store_word(p, bytes, value, order, scope, ISOTOPE_PC);
+}
+std::uint64_t change_word(void* p, int bytes, Change change, std::uint64_t value, Order order, Scope scope) {
+  return check::change_word(p, bytes, change, value, order, scope, ISOTOPE_PC);
+}
+std::uint64_t replace_word(void* p, int bytes, std::uint64_t expected, std::uint64_t desired, Order order, Scope scope) {
+  return check::replace_word(p, bytes, expected, desired, order, scope, ISOTOPE_PC);
+}
+void order_accesses(Order order, Scope scope) { check::order_accesses(order, scope); }
+
+Bits128 load_16_bytes(const Bits128* p) {
+  // Whole: no other task runs between the halves.
+  const std::uint64_t low = check::load_word(&p->low, 8, Order::relaxed, Scope::system, ISOTOPE_PC);
+  check::Task* task = check::Scheduler::current();
+  if (task != nullptr) {
+    check::memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(&p->high), 8, check::kAtomic, Scope::system,
+                                    ISOTOPE_PC);
+  }
+  return {low, p->high};
+}
+
+void store_16_bytes(Bits128* p, Bits128 value) {
+  check::Task* task = check::Scheduler::current();
+  check::store_word(&p->low, 8, value.low, Order::relaxed, Scope::system, ISOTOPE_PC);
+  if (task != nullptr) {
+    check::memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(&p->high), 8, check::kAtomic | check::kWrite,
+                                    Scope::system, ISOTOPE_PC);
+  }
+  p->high = value.high;
+}
+
+}  // namespace isotope::sim

@@ -1,0 +1,22 @@
+// Atomic accesses with the place in the program that made them.
+#pragma once
+
+#include <cstdint>
+
+#include "isotope/base/order.hpp"
+#include "isotope/platform/sim/atomic.hpp"
+
+namespace isotope::check {
+
+std::uint64_t load_word(const void* p, int bytes, Order order, Scope scope, const void* pc);
+void store_word(void* p, int bytes, std::uint64_t value, Order order, Scope scope, const void* pc);
+std::uint64_t change_word(void* p, int bytes, sim::Change change, std::uint64_t value, Order order, Scope scope,
+                          const void* pc);
+std::uint64_t replace_word(void* p, int bytes, std::uint64_t expected, std::uint64_t desired, Order order, Scope scope,
+                           const void* pc);
+void order_accesses(Order order, Scope scope);
+
+/// A copy by the current task, or by one on its behalf.
+void copy_bytes(void* dst, const void* src, std::size_t bytes, const void* pc);
+
+}  // namespace isotope::check
