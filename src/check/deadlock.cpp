@@ -151,9 +151,10 @@ Explained explain_block(const Block& block) {
   if (!others) {
     result.why = Why::divergent;
     result.text = fmt::format("  PE {}, block {} of kernel {}:", first.pe, block.rank, kernel_name(first.kernel));
-    if (!in_sync.empty()) result.text += fmt::format(" {} in a block sync;", ranges(in_sync));
-    if (!in_warp.empty()) result.text += fmt::format(" {} in a warp sync;", ranges(in_warp));
-    result.text += fmt::format(" {} of {} returned\n", block.returned, block.threads);
+    const auto place = [&](std::uint32_t rank) { return pc_text(block.tasks[rank]->last_pc); };
+    if (!in_sync.empty()) result.text += fmt::format("\n    {} in a block sync at {}", ranges(in_sync), place(in_sync[0]));
+    if (!in_warp.empty()) result.text += fmt::format("\n    {} in a warp sync at {}", ranges(in_warp), place(in_warp[0]));
+    result.text += fmt::format("\n    {} of {} returned\n", block.returned, block.threads);
   } else if (!in_sync.empty()) {
     result.text = fmt::format("  PE {}, block {} of kernel {}: {} wait for the others in a block sync\n", first.pe, block.rank,
                               kernel_name(first.kernel), ranges(in_sync));

@@ -134,6 +134,7 @@ void thread_returned(Task& task) {
   Block& block = *task.block;
   ++block.returned;
   block.tasks[task.thread.thread_rank] = nullptr;
+  block.misses_of_returned.insert(block.misses_of_returned.end(), task.near_misses.begin(), task.near_misses.end());
   if (!block.waiting.empty() && block.waiting.size() + block.returned == block.threads) release_block(block);
   release_complete_warps(block, task.thread.thread_rank / cpu::kWarpSize);
 }
@@ -155,10 +156,16 @@ ThreadState& this_thread_state() noexcept {
 }
 
 void block_sync() noexcept {
-  if (Task* self = check::in_block_of_several()) check::sync_block(*self);
+  Task* self = check::in_block_of_several();
+  if (self == nullptr) return;
+  self->last_pc = __builtin_return_address(0);
+  check::sync_block(*self);
 }
 
-void warp_sync(std::uint32_t mask) noexcept { check::meet_warp(mask, check::kSync, 0, 0); }
+void warp_sync(std::uint32_t mask) noexcept {
+  if (Task* self = Scheduler::current()) self->last_pc = __builtin_return_address(0);
+  check::meet_warp(mask, check::kSync, 0, 0);
+}
 
 std::uint64_t warp_exchange(std::uint32_t mask, std::uint64_t value, std::uint32_t source) noexcept {
   return check::meet_warp(mask, check::kExchange, value, source);

@@ -38,25 +38,6 @@ Order order_of(int order) {
   }
 }
 
-/// Host code's own atomics (reference counts and the like) are no part of what is checked.
-class Own {
- public:
-  explicit Own(const volatile void* address) : task_(Scheduler::current()) {
-    own_ = task_ != nullptr && task_->kind != isotope::check::TaskKind::kernel &&
-           isotope::check::memory().shadow().find(reinterpret_cast<std::uintptr_t>(address)) == nullptr;
-    if (own_) ++task_->bookkeeping;
-  }
-  ~Own() {
-    if (own_) --task_->bookkeeping;
-  }
-  Own(const Own&) = delete;
-  Own& operator=(const Own&) = delete;
-
- private:
-  Task* task_;
-  bool own_ = false;
-};
-
 }  // namespace
 
 #define ISOTOPE_PC __builtin_return_address(0)
@@ -112,7 +93,6 @@ void* __tsan_memset(void* to, int value, std::size_t bytes) {
 
 #define ISOTOPE_CHANGES(bits, type, name, change)                                                              \
   type __tsan_atomic##bits##_##name(volatile type* p, type value, int order) {                                 \
-    const Own own(p);                                                                                          \
     return static_cast<type>(isotope::check::change_word(const_cast<type*>(p), sizeof(type), change,           \
                                                          static_cast<std::uint64_t>(value), order_of(order),   \
                                                          Scope::system, ISOTOPE_PC));                          \
@@ -120,12 +100,10 @@ void* __tsan_memset(void* to, int value, std::size_t bytes) {
 
 #define ISOTOPE_ATOMICS(bits, type)                                                                            \
   type __tsan_atomic##bits##_load(const volatile type* p, int order) {                                         \
-    const Own own(p);                                                                                          \
     return static_cast<type>(isotope::check::load_word(const_cast<const type*>(p), sizeof(type),               \
                                                        order_of(order), Scope::system, ISOTOPE_PC));           \
   }                                                                                                            \
   void __tsan_atomic##bits##_store(volatile type* p, type value, int order) {                                  \
-    const Own own(p);                                                                                          \
     isotope::check::store_word(const_cast<type*>(p), sizeof(type), static_cast<std::uint64_t>(value),          \
                                order_of(order), Scope::system, ISOTOPE_PC);                                    \
   }                                                                                                            \
@@ -137,7 +115,6 @@ void* __tsan_memset(void* to, int value, std::size_t bytes) {
   ISOTOPE_CHANGES(bits, type, fetch_xor, Change::bit_xor)                                                      \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type desired, int order, \
                                                     int) {                                                     \
-    const Own own(p);                                                                                          \
     const type found = static_cast<type>(isotope::check::replace_word(                                         \
         const_cast<type*>(p), sizeof(type), static_cast<std::uint64_t>(*expected),                             \
         static_cast<std::uint64_t>(desired), order_of(order), Scope::system, ISOTOPE_PC));                     \

@@ -37,11 +37,12 @@ Edge explain_miss(const Task& task, const NearMiss& miss) {
                   order_text(store.order), scope_text(store.scope), pc_text(miss.pc), order_text(miss.order),
                   scope_text(miss.scope));
   const std::string whom = needed == Level::system ? fmt::format("PE {}", task.pe) : "a thread of another block";
-  bool released = false;
-  for (const auto& one : store.released) released = released || one != nullptr;
-  if (!released) return {"release missing", read + "  That store is relaxed and no fence comes before it: it releases nothing."};
+  // The widest level that the store, or the fence before it, released to.
+  int widest = -1;
+  for (int level = 0; level < kLevels; ++level) widest = store.released[level] != nullptr ? level : widest;
+  if (widest < 0) return {"release missing", read + "  That store is relaxed and no fence comes before it: it releases nothing."};
   if (store.released[static_cast<int>(needed)] == nullptr) {
-    return {"scope too narrow", read + fmt::format("  Released at {} scope; {} needs {}.", scope_text(store.scope), whom,
+    return {"scope too narrow", read + fmt::format("  Released at {} scope; {} needs {}.", level_name(static_cast<Level>(widest)), whom,
                                                    level_name(needed))};
   }
   if (level_of(miss.scope) < needed) {
@@ -50,6 +51,23 @@ Edge explain_miss(const Task& task, const NearMiss& miss) {
                                                    level_name(needed))};
   }
   return {"acquire missing", read + "  That load is relaxed and no fence comes after it: it acquires nothing."};
+}
+
+/// A store that knew of the first access, and that the second thread or one of its block has read in vain.
+const NearMiss* find_miss(const Task& task, const Access& before) {
+  std::vector<const std::vector<NearMiss>*> read = {&task.near_misses};
+  if (task.block != nullptr) {
+    for (const Task* sibling : task.block->tasks) {
+      if (sibling != nullptr) read.push_back(&sibling->near_misses);
+    }
+    read.push_back(&task.block->misses_of_returned);
+  }
+  for (const auto* misses : read) {
+    for (auto miss = misses->rbegin(); miss != misses->rend(); ++miss) {
+      if (miss->store->clock.covers(before.task(), before.epoch)) return &*miss;
+    }
+  }
+  return nullptr;
 }
 
 Edge missing_edge(const Task& task, const Access& before, const Access& now) {
@@ -71,18 +89,30 @@ Edge missing_edge(const Task& task, const Access& before, const Access& now) {
   if (task.kind == TaskKind::delivery) {
     return {"put not complete", "  The second is a non-blocking put on its way: what it touches is its own until quiet."};
   }
-  for (auto miss = task.near_misses.rbegin(); miss != task.near_misses.rend(); ++miss) {
-    if (miss->store->clock.covers(before.task(), before.epoch)) return explain_miss(task, *miss);
-  }
+  if (const NearMiss* miss = find_miss(task, before)) return explain_miss(task, *miss);
   if (level == Level::block) {
     return {"block sync missing", "  Both are threads of one block: a block.sync() between the two is missing."};
   }
-  // Someone of the first one's block has told the second, but not after the first access.
+  // The first thread has told the second one something, but did this afterwards.
+  if (first.kind == TaskKind::kernel && task.clock.covers(before.task(), first.from)) {
+    return {"signalled too early",
+            fmt::format("  What the second thread has acquired was released before the first access, not after it:\n"
+                        "  the signal comes too early, or one of an earlier round is taken for it.")};
+  }
+  // A thread of the second one's block knows of it.
+  if (task.block != nullptr) {
+    for (const Task* sibling : task.block->tasks) {
+      if (sibling == nullptr || sibling == &task || !sibling->clock.covers(before.task(), before.epoch)) continue;
+      return {"block sync missing",
+              fmt::format("  Thread {} of the second one's block has acquired it: a block.sync() after that is missing.",
+                          sibling->thread.thread_rank)};
+    }
+  }
+  // Someone of the first one's block has told the second, but knew nothing of the first access.
   if (first.kind == TaskKind::kernel) {
-    for (const auto& other : Scheduler::instance().tasks()) {
-      if (other->block == nullptr || other->block->key != first.block_key || other->id == before.task()) continue;
-      const Incarnation& teller = Scheduler::instance().who(other->id, other->epoch());
-      if (!task.clock.covers(other->id, teller.from + 1)) continue;
+    for (const TaskId other : Scheduler::instance().threads_of(first.block_key)) {
+      const Incarnation& teller = Scheduler::instance().who(other, task.clock.at(other));
+      if (other == before.task() || teller.block_key != first.block_key || teller.from > task.clock.at(other)) continue;
       return {"block sync missing",
               fmt::format("  Thread {} of that block released to PE {}, but nothing ordered thread {}'s access\n"
                           "  before that: a block.sync() in front of the release is missing.",

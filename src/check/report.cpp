@@ -35,6 +35,35 @@ std::string replay_command(const CheckOptions& options, const CheckResult& resul
   return command;
 }
 
+/// Lines of at most 80 columns: what is longer goes on below, indented.
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t kColumns = 80;
+  std::string out, line;
+  const auto flush = [&] {
+    std::size_t indent = line.find_first_not_of(' ');
+    indent = indent == std::string::npos ? 0 : indent;
+    while (line.size() > kColumns) {
+      std::size_t cut = line.rfind(' ', kColumns);
+      if (cut == std::string::npos || cut <= indent) break;  // one long word
+      out += line.substr(0, cut) + '\n';
+      line = std::string(indent + 4, ' ') + line.substr(cut + 1);
+      indent += 4;
+    }
+    out += line;
+    line.clear();
+  };
+  for (const char c : text) {
+    if (c != '\n') {
+      line += c;
+      continue;
+    }
+    flush();
+    out += '\n';
+  }
+  flush();
+  return out;
+}
+
 }  // namespace
 
 int print_result(const CheckOptions& options, const CheckResult& result, const std::vector<std::string>& argv) {
@@ -54,9 +83,9 @@ int print_result(const CheckOptions& options, const CheckResult& result, const s
     return 0;
   }
   // The first line of a report says what it is.
-  const std::size_t line = result.report.find('\n');
-  fmt::print("{}isotope check: {}{}{}\n", bold, result.report.substr(0, line), off,
-             line == std::string::npos ? "" : result.report.substr(line));
+  const std::string report = wrapped("isotope check: " + result.report);
+  const std::size_t line = report.find('\n');
+  fmt::print("{}{}{}{}\n", bold, report.substr(0, line), off, line == std::string::npos ? "" : report.substr(line));
   fmt::print("  verdict: {} ({})\n", result.verdict, result.kind);
   fmt::print("found after {}\nreplay: {}\n", schedules, replay_command(options, result, argv));
   std::fflush(stdout);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 
@@ -20,6 +21,8 @@ namespace isotope::check {
 namespace {
 
 constexpr char kField = '\x03';
+/// A loop that never comes to the checker can be stopped only so. Far longer than any run that makes progress.
+constexpr unsigned kMostSeconds = 300;
 
 // Of the child.
 const std::function<void(const std::string&)>* g_send = nullptr;
@@ -36,6 +39,8 @@ Strategy* g_strategy = nullptr;
 
 void crashed(int signal, const void* pc) {
   const Task* task = Scheduler::current();
+  if (signal == SIGALRM && task != nullptr)
+    report_livelock(*task, fmt::format("the run has taken {} s, and whoever runs comes to no end", kMostSeconds));
   finish("crash", os::signal_name(signal),
          fmt::format("crash: {}\n  {}\n    at {}", os::signal_name(signal), task != nullptr ? who_text(*task) : "outside of any PE",
                      pc_text(signal == SIGABRT && task != nullptr ? task->last_pc : pc)));
@@ -43,6 +48,7 @@ void crashed(int signal, const void* pc) {
 
 void play_here(const CheckOptions& options, const MakeStrategy& make, const PeMain& pe_main) {
   os::on_crash(&crashed);
+  os::crash_after(kMostSeconds);
   const runtime::Knobs knobs = runtime::read_knobs();
   if (knobs.heap_max_bytes == 0) os::set_environment("ISOTOPE_HEAP_MAX", "1GiB");
   const std::unique_ptr<Strategy> strategy = make();

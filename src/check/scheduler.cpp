@@ -19,7 +19,7 @@ constexpr std::uint32_t kStacksAtOnce = 32;
 /// A task that reads an unchanged word this often without doing anything else spins.
 constexpr std::uint32_t kSpins = 3;
 /// A loop that spins a bounded number of times goes on when nobody else can; one that does so this often is a livelock.
-constexpr std::uint64_t kUselessWakes = 20'000;
+constexpr std::uint64_t kUselessWakes = 2000;
 
 }  // namespace
 
@@ -96,6 +96,18 @@ void Scheduler::note_incarnation(Task& task, TaskId issuer) {
   } else {
     all.push_back(now);
   }
+}
+
+std::vector<TaskId> Scheduler::threads_of(std::uint64_t block_key) const {
+  std::vector<TaskId> found;
+  for (std::size_t id = 0; id < incarnations_.size(); ++id) {
+    for (const Incarnation& one : incarnations_[id]) {
+      if (one.block_key != block_key) continue;
+      found.push_back(static_cast<TaskId>(id));
+      break;
+    }
+  }
+  return found;
 }
 
 const Incarnation& Scheduler::who(TaskId id, Epoch epoch) const {

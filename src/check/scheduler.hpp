@@ -54,6 +54,8 @@ class Scheduler {
   TaskId id_for(std::uint64_t queue, std::uint32_t i);
   /// A number given back may be used again by a task that begins after the old one is known to have ended.
   const Incarnation& who(TaskId id, Epoch epoch) const;
+  /// The numbers of all threads that a block has or had.
+  std::vector<TaskId> threads_of(std::uint64_t block_key) const;
   /// Called by the task when its block and thread are known.
   void note_incarnation(Task& task, TaskId issuer = 0);
 

@@ -89,6 +89,7 @@ struct Block {
   std::uint64_t dissent[2] = {};
   // by warp and mask
   std::vector<std::vector<WarpMeeting>> warps;
+  std::vector<NearMiss> misses_of_returned;
   // shared memory
   struct Variable {
     const void* key;

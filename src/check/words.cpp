@@ -128,6 +128,9 @@ void remember(Location& location, Task& task, std::uint64_t value, bool on_top, 
 Task* begin(const void* p, int bytes, bool writes, Scope scope, const void* pc) {
   Task* task = Scheduler::current();
   if (task == nullptr || task->bookkeeping != 0) return nullptr;
+  // Host code's own words are no part of what is checked, and the runtime looks at its own with locks held.
+  const bool host = task->kind == TaskKind::host || task->kind == TaskKind::callback;
+  if (host && memory().shadow().find(reinterpret_cast<std::uintptr_t>(p)) == nullptr) return nullptr;
   Scheduler::instance().point({reinterpret_cast<std::uintptr_t>(p), writes});
   task->last_pc = pc;
   memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(p), static_cast<std::size_t>(bytes),

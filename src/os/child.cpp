@@ -78,7 +78,9 @@ void on_crash(void (*handler)(int signal, const void* pc)) {
   struct sigaction action{};
   action.sa_sigaction = &caught;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) ::sigaction(signal, &action, nullptr);
 }
+
+void crash_after(unsigned seconds) noexcept { ::alarm(seconds); }
 
 }  // namespace isotope::os

@@ -19,5 +19,7 @@ ChildResult run_child(bool quiet, const std::function<void(const std::function<v
 /// Calls `handler(signal, pc)` when this process accesses memory it must not, divides by zero or aborts, on a stack of its
 /// own. The handler does not return.
 void on_crash(void (*handler)(int signal, const void* pc));
+/// From now on it is called with SIGALRM after that many seconds.
+void crash_after(unsigned seconds) noexcept;
 
 }  // namespace isotope::os

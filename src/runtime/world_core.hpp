@@ -85,6 +85,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   void map_job(const Knobs& knobs);
   /// Its Team, from its id and members.
   void fill_team(TeamRecord& record, int my_rank);
+  std::shared_ptr<exec::StreamQueue> make_stream();
   std::shared_ptr<exec::StreamQueue> add_stream(std::shared_ptr<exec::StreamQueue> queue);
   TeamRecord& record_of(const Team& team, const char* call);
   // What a kernel recorded, in words (fault_error.cpp). Called with mutex_ held.

@@ -10,10 +10,15 @@ std::shared_ptr<exec::StreamQueue> WorldCore::default_stream() {
     const std::lock_guard lock(mutex_);
     if (!streams_.empty()) return streams_.front();
   }
-  return create_stream();
+  return make_stream();
 }
 
 std::shared_ptr<exec::StreamQueue> WorldCore::create_stream() {
+  default_stream();  // the first of the list stays our own
+  return make_stream();
+}
+
+std::shared_ptr<exec::StreamQueue> WorldCore::make_stream() {
   const auto probe = [this] { return failure(true); };
   return add_stream(gpu_ != nullptr ? gpu_->create_queue(probe, nullptr) : exec::StreamQueue::create(exec_limits_, probe));
 }

@@ -1,0 +1,25 @@
+// The flag is stored relaxed: whoever sees it has seen nothing else.
+#include "corpus.hpp"
+
+namespace corpus::relaxed_flag_store {
+
+template <bool Repaired>
+ISOTOPE_KERNEL void send(Team team, int* data, std::uint64_t* flag) {
+  if (team.rank() == 0) {
+    *team.at(data, 1) = 7;
+    store(team.at(flag, 1), 1, Repaired ? Order::release : Order::relaxed);
+  } else if (wait_until(this_thread(), team, flag, Cmp::ge, 1)) {
+    data[0] += 1;
+  }
+}
+
+template <bool Repaired>
+void program(World& world) {
+  auto data = world.alloc_zeroed<int>(1);
+  auto flag = world.alloc_zeroed<std::uint64_t>(1);
+  world.launch<send<Repaired>>({}, world.team(), data.data(), flag.data());
+  world.synchronize();
+}
+CORPUS_CASE(2, "race", "release missing");
+
+}  // namespace corpus::relaxed_flag_store

@@ -1,0 +1,59 @@
+// Every case of the corpus: the bug is found, with the verdict that stands beside it and a line of its file, and the
+// repaired twin has no finding. Bounds: CORPUS_SCHEDULES schedules of each (300), so that the whole takes seconds; more for
+// a longer look.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "corpus/corpus.hpp"
+
+namespace {
+
+using corpus::Case;
+using isotope::CheckOptions;
+using isotope::CheckResult;
+using isotope::CheckStrategy;
+
+std::uint64_t schedules() {
+  const char* text = std::getenv("CORPUS_SCHEDULES");
+  return text == nullptr ? 300 : std::strtoull(text, nullptr, 10);
+}
+
+CheckResult run(const Case& one, bool repaired, CheckStrategy strategy, std::uint64_t count) {
+  CheckOptions options;
+  options.pes = one.pes;
+  options.schedules = count;
+  options.strategy = strategy;
+  options.steps = 20'000;
+  return isotope::run_checked(options, [&] {
+    isotope::World world = isotope::init();
+    (repaired ? one.repaired : one.broken)(world);
+  });
+}
+
+class Corpus : public testing::TestWithParam<Case> {};
+
+TEST_P(Corpus, BugIsFound) {
+  const Case& one = GetParam();
+  const CheckResult result = run(one, false, CheckStrategy::random, schedules());
+  ASSERT_TRUE(result.found) << "no finding in " << result.schedules << " schedules";
+  EXPECT_EQ(result.kind, one.kind) << result.report;
+  if (!one.verdict.empty()) {
+    EXPECT_EQ(result.verdict, one.verdict) << result.report;
+  }
+  EXPECT_NE(result.report.find(one.name + ".cpp:"), std::string::npos) << result.report;
+}
+
+TEST_P(Corpus, RepairedTwinIsClean) {
+  const CheckResult random = run(GetParam(), true, CheckStrategy::random, schedules() / 3);
+  EXPECT_FALSE(random.found) << "seed " << random.seed << ": " << random.report;
+  const CheckResult pct = run(GetParam(), true, CheckStrategy::pct, schedules() / 6);
+  EXPECT_FALSE(pct.found) << "seed " << pct.seed << ": " << pct.report;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Corpus, testing::ValuesIn(corpus::cases()),
+                         [](const auto& case_of) { return case_of.param.name; });
+
+TEST(Corpus, HasAtLeast30Cases) { EXPECT_GE(corpus::cases().size(), 30u); }
+
+}  // namespace
