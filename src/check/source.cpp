@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <vector>
@@ -20,7 +21,20 @@ bool is_ours(const std::string& file) {
   return false;
 }
 
-std::string bare(const std::string& function) { return function.substr(0, function.find_first_of("<(")); }
+/// The name without parameters. Some of clang's names are newer than addr2line's decoder: those come as they are, a
+/// length before each part.
+std::string bare(const std::string& function) {
+  if (function.rfind("_ZN", 0) != 0) return function.substr(0, function.find_first_of("<("));
+  std::string name;
+  for (std::size_t at = 3; at < function.size() && std::isdigit(static_cast<unsigned char>(function[at])) != 0;) {
+    char* end = nullptr;
+    const std::size_t length = std::strtoull(function.c_str() + at, &end, 10);
+    at = static_cast<std::size_t>(end - function.c_str());
+    name += (name.empty() ? "" : "::") + function.substr(at, length);
+    at += length;
+  }
+  return name;
+}
 
 /// The innermost line of the user's, with the call of ours that it makes.
 std::string text_of(const std::vector<os::SourceLine>& lines) {
