@@ -5,6 +5,8 @@
 #include "check/findings.hpp"
 #include "check/memory.hpp"
 #include "check/scheduler.hpp"
+#include "check/text.hpp"
+#include "check/timeline.hpp"
 #include "check/words.hpp"
 #include "isotope/platform/sim/copy.hpp"
 #include "isotope/platform/sim/thread.hpp"
@@ -125,7 +127,10 @@ Bookkeeping::~Bookkeeping() {
 
 void begin_wait(const void* word, std::size_t bytes, Cmp cmp, std::uint64_t expected, int from, const char* call,
                 CallSite site) {
-  if (Task* me = Scheduler::current()) me->wait = {word, bytes, cmp, expected, from, call, site};
+  Task* me = Scheduler::current();
+  if (me == nullptr) return;
+  me->wait = {word, bytes, cmp, expected, from, call, site};
+  check::timeline_begin(*me, call);
 }
 
 void end_wait() {
@@ -133,6 +138,7 @@ void end_wait() {
   if (me == nullptr) return;
   if (check::Location* location = Scheduler::instance().find_location(me->wait.word)) ++location->waits_met;
   me->wait = {};
+  check::timeline_end(*me);
 }
 
 void refused(const char* call, CallSite site, const char* argument, const char* why) {
@@ -143,6 +149,7 @@ void begin_kernel(const char* text) {
   Task* me = Scheduler::current();
   if (me == nullptr) return;
   me->kernel = text;
+  check::timeline_begin(*me, check::kernel_name(text));
   Scheduler::instance().note_incarnation(*me);
 }
 

@@ -24,7 +24,10 @@ namespace {
 
 CheckOptions parse_options(const std::string& text) {
   CheckOptions options;
-  std::istringstream words(text);
+  // The last one, since a path may have spaces.
+  const std::size_t timeline = text.find("timeline=");
+  if (timeline != std::string::npos) options.timeline = text.substr(timeline + 9);
+  std::istringstream words(text.substr(0, timeline));
   std::string word;
   while (words >> word) {
     const std::size_t equals = word.find('=');

@@ -12,6 +12,7 @@
 #include "check/launches.hpp"
 #include "check/memory.hpp"
 #include "check/scheduler.hpp"
+#include "check/timeline.hpp"
 #include "exec/event.hpp"
 #include "exec/exec.hpp"
 #include "isotope/base/error.hpp"
@@ -201,6 +202,7 @@ class SimQueue final : public exec::StreamQueue {
         block->tasks.push_back(task.get());
         scheduler.note_incarnation(*task);
         task->at_end = [this, block, self = shared_from_this()](Task& ended) {
+          timeline_end(ended);
           thread_returned(ended);
           clock_.join(ended.clock);
           if (--left_ != 0) return;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 
@@ -10,6 +11,8 @@
 #include "check/scheduler.hpp"
 #include "check/source.hpp"
 #include "check/text.hpp"
+#include "check/timeline.hpp"
+#include "isotope/base/error.hpp"
 #include "os/child.hpp"
 #include "os/process.hpp"
 #include "os/signals.hpp"
@@ -25,13 +28,24 @@ constexpr char kField = '\x03';
 constexpr unsigned kMostSeconds = 300;
 
 // Of the child.
+CheckOptions g_options;
 const std::function<void(const std::string&)>* g_send = nullptr;
 Strategy* g_strategy = nullptr;
+
+void draw(const std::string& title) {
+  if (g_options.timeline.empty()) return;
+  try {
+    write_timeline(g_options.timeline, title);
+  } catch (const Error& error) {
+    std::fputs(fmt::format("isotope check: {}\n", error.what()).c_str(), stderr);
+  }
+}
 
 [[noreturn]] void tell(const std::string& kind, const std::string& verdict, const std::string& text) {
   std::string message = fmt::format("{}{}{}{}{}{}{}{}", kind, kField, verdict, kField, text, kField,
                                     Scheduler::current() != nullptr ? Scheduler::instance().steps() : 0, kField);
   if (g_strategy != nullptr) message += g_strategy->trace();
+  if (!kind.empty()) draw(verdict);
   os::flush_stdio();
   (*g_send)(message);
   os::exit_now(0);
@@ -47,6 +61,7 @@ void crashed(int signal, const void* pc) {
 }
 
 void play_here(const CheckOptions& options, const MakeStrategy& make, const PeMain& pe_main) {
+  g_options = options;
   os::on_crash(&crashed);
   os::crash_after(kMostSeconds);
   const runtime::Knobs knobs = runtime::read_knobs();
@@ -62,6 +77,7 @@ void play_here(const CheckOptions& options, const MakeStrategy& make, const PeMa
     }
   });
   if (options.leaks) report_leaks();
+  if (options.schedules == 1) draw("no finding");
   const std::uint64_t steps = scheduler.steps();
   std::string message = fmt::format("{}{}{}{}{}", kField, kField, kField, steps, kField);
   message += strategy->trace();

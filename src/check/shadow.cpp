@@ -20,6 +20,7 @@ bool scope_reaches(const Task& from, TaskId to, Epoch epoch, Scope scope) {
 bool conflict(const Task& task, const Access& before, std::uint8_t flags, Scope scope) {
   if (((before.flags | flags) & kWrite) == 0) return false;
   if ((before.flags & flags & kAtomic) == 0) return true;
+  if (scope == Scope::system && before.scope() == Scope::system) return false;
   return !scope_reaches(task, before.task(), before.epoch, scope) ||
          !scope_reaches(task, before.task(), before.epoch, before.scope());
 }

@@ -1,4 +1,5 @@
 // Atomic accesses and fences: what they synchronise, by order and scope (docs/memory-model.md).
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -98,6 +99,17 @@ std::shared_ptr<const StoreRecord> make_record(Task& task, Order order, Scope sc
   return record;
 }
 
+/// Stores that release nothing are kept for reports alone: a few are enough.
+void drop_old_unreleased(Location& location) {
+  constexpr std::size_t kKept = 4;
+  std::size_t count = 0;
+  for (const auto& one : location.sequence) count += one->released[0] == nullptr ? 1 : 0;
+  if (count <= kKept) return;
+  const auto oldest = std::find_if(location.sequence.begin(), location.sequence.end(),
+                                   [](const auto& one) { return one->released[0] == nullptr; });
+  location.sequence.erase(oldest);
+}
+
 void remember(Location& location, Task& task, std::uint64_t value, bool on_top, Order order, Scope scope, const void* pc) {
   auto record = make_record(task, order, scope, pc);
   if (on_top) {
@@ -109,6 +121,7 @@ void remember(Location& location, Task& task, std::uint64_t value, bool on_top, 
       }
       return true;
     });
+    drop_old_unreleased(location);
   } else {
     location.sequence.clear();
   }

@@ -34,6 +34,9 @@ class Check : public Command {
     app.add_option("--strategy", strategy_, "random, pct or exhaustive (random)")->type_name("NAME");
     app.add_option("--depth", depth_, "pct: changes of priority in a schedule (3)")->type_name("D");
     app.add_option("--steps", steps_, "a schedule of more steps is a livelock (20000000)")->type_name("N");
+    app.add_option("--timeline", timeline_,
+                   "draw the schedule with the finding, or the one of --seed: a picture (.svg), or a trace for a viewer (.json)")
+        ->type_name("FILE");
     app.add_flag("--no-leaks", no_leaks_, "say nothing about symmetric objects that were never freed");
   }
 
@@ -43,6 +46,7 @@ class Check : public Command {
     options.depth = static_cast<int>(read_count("--depth", depth_, 0, 1000));
     options.steps = static_cast<std::uint64_t>(read_count("--steps", steps_, 1, kMostSchedules));
     options.leaks = !no_leaks_;
+    options.timeline = timeline_;
     if (strategy_ == "pct") {
       options.strategy = CheckStrategy::pct;
     } else if (strategy_ == "exhaustive") {
@@ -66,7 +70,7 @@ class Check : public Command {
   }
 
  private:
-  std::string pes_ = "2", seed_, schedules_, strategy_ = "random", depth_ = "3", steps_ = "20000000";
+  std::string pes_ = "2", seed_, schedules_, strategy_ = "random", depth_ = "3", steps_ = "20000000", timeline_;
   bool no_leaks_ = false;
 };
 

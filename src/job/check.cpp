@@ -24,9 +24,9 @@ void run_check_program(const CheckOptions& options, const std::vector<std::strin
                             argv[0]));
   }
   os::set_environment("ISOTOPE_CHECK",
-                      fmt::format("pes={} seed={} schedules={} strategy={} depth={} steps={} leaks={}", options.pes,
+                      fmt::format("pes={} seed={} schedules={} strategy={} depth={} steps={} leaks={} timeline={}", options.pes,
                                   options.seed, options.schedules, static_cast<int>(options.strategy), options.depth,
-                                  options.steps, options.leaks ? 1 : 0));
+                                  options.steps, options.leaks ? 1 : 0, options.timeline));
   std::vector<char*> pointers;
   std::vector<std::string> copies(argv);
   for (std::string& one : copies) pointers.push_back(one.data());

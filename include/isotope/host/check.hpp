@@ -28,6 +28,7 @@ struct CheckOptions {
   int depth = 3;                        // of pct: how many changes of priority
   std::uint64_t steps = 20'000'000;     // a run that takes more is a livelock
   bool leaks = true;                    // report symmetric objects that were never freed
+  std::string timeline = {};  // where to draw the schedule with the finding (or the only one): name.svg, or a trace in JSON
 };
 
 struct CheckResult {
