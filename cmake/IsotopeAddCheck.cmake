@@ -18,6 +18,7 @@ function(isotope_check_target target)
     target_compile_options(${target} PRIVATE -Wno-tsan)
   endif()
   target_link_libraries(${target} PRIVATE isotope::check)
+  target_link_options(${target} PRIVATE -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset)
 endfunction()
 
 function(isotope_add_check target)

@@ -50,6 +50,10 @@ void copy_bytes(void* dst, const void* src, std::size_t bytes, const void* pc) {
     task->last_pc = pc;
     memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(src), bytes, 0, Scope::system, pc);
     memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(dst), bytes, kWrite, Scope::system, pc);
+    ++task->bookkeeping;  // memmove itself is watched too
+    std::memmove(dst, src, bytes);
+    --task->bookkeeping;
+    return;
   }
   std::memmove(dst, src, bytes);
 }

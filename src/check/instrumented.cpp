@@ -38,6 +38,13 @@ Order order_of(int order) {
   }
 }
 
+void called_in_kernel(const void* to, const void* from, std::size_t bytes, const void* pc) {
+  const Task* task = Scheduler::current();
+  if (task == nullptr || task->kind != isotope::check::TaskKind::kernel) return;
+  if (from != nullptr) plain(from, bytes, 0, pc);
+  plain(to, bytes, isotope::check::kWrite, pc);
+}
+
 }  // namespace
 
 #define ISOTOPE_PC __builtin_return_address(0)
@@ -89,6 +96,25 @@ void* __tsan_memmove(void* to, const void* from, std::size_t bytes) {
 void* __tsan_memset(void* to, int value, std::size_t bytes) {
   plain(to, bytes, isotope::check::kWrite, ISOTOPE_PC);
   return std::memset(to, value, bytes);
+}
+
+// g++ leaves the larger ones as calls of the C library. The linker sends those here (-Wl,--wrap), the runtime's own with
+// them: kernels are what counts.
+void* __real_memcpy(void* to, const void* from, std::size_t bytes);
+void* __real_memmove(void* to, const void* from, std::size_t bytes);
+void* __real_memset(void* to, int value, std::size_t bytes);
+
+void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
+  called_in_kernel(to, from, bytes, ISOTOPE_PC);
+  return __real_memcpy(to, from, bytes);
+}
+void* __wrap_memmove(void* to, const void* from, std::size_t bytes) {
+  called_in_kernel(to, from, bytes, ISOTOPE_PC);
+  return __real_memmove(to, from, bytes);
+}
+void* __wrap_memset(void* to, int value, std::size_t bytes) {
+  called_in_kernel(to, nullptr, bytes, ISOTOPE_PC);
+  return __real_memset(to, value, bytes);
 }
 
 #define ISOTOPE_CHANGES(bits, type, name, change)                                                              \

@@ -171,7 +171,7 @@ class Tune : public Command {
   bool quick_ = false;
 };
 
-const Registration registration{4, [] { return std::unique_ptr<Command>(new Tune); }};
+const Registration registration{5, [] { return std::unique_ptr<Command>(new Tune); }};
 
 }  // namespace
 }  // namespace isotope::cli

@@ -161,7 +161,7 @@ TEST(Knobs, TheTableMarksWhatTheLauncherSets) {
     EXPECT_EQ(row.kind == KnobKind::choice, !choice_words(row).empty()) << row.variable;
     internal += row.internal;
   }
-  EXPECT_EQ(internal, 5);
+  EXPECT_EQ(internal, 6);
 }
 
 TEST(Knobs, WarnsOfUnknownVariablesWithTheNearestName) {

@@ -41,6 +41,10 @@ ISOTOPE_SIM_FUNCTION void start_copy_share(void* dst, const void* src, std::size
     start_copy_bytes(static_cast<char*>(dst) + share.from, static_cast<const char*>(src) + share.from, share.count);
 }
 
+// There are no caches to spare.
+ISOTOPE_SIM_FUNCTION void copy_past_caches(void* dst, const void* src, std::size_t bytes) { copy_bytes(dst, src, bytes); }
+ISOTOPE_SIM_FUNCTION void end_copies_past_caches() {}
+
 template <class V>
 ISOTOPE_SIM_FUNCTION V load_wide(const void* p) {
   V value;
