@@ -56,6 +56,12 @@ ISOTOPE_HD constexpr const char* fault_text(Fault fault) {
       return "lies in no symmetric object";
     case Fault::past_object:
       return "reaches past the end of its symmetric object";
+    case Fault::overlap:
+      return "overlaps another argument of the call";
+    case Fault::unsupported:
+      return "is nothing that this call can do";
+    case Fault::mismatch:
+      return "is not the same on all members";
     case Fault::deadline:
     case Fault::aborted:
       break;

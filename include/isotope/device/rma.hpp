@@ -42,7 +42,7 @@ namespace detail {
 /// Whether a copy is done when the call returns.
 enum class Blocking { yes, no };
 
-template <Blocking B, Group G>
+template <Blocking B = Blocking::yes, Group G>
 ISOTOPE_HD void copy(G group, void* dst, const void* src, std::size_t bytes) {
   if constexpr (B == Blocking::yes) {
     platform::copy_share(dst, src, bytes, group.thread_rank(), group.size());
