@@ -18,12 +18,29 @@ constexpr std::size_t kNearMissesKept = 16;
 bool acquires(Order order) { return order == Order::acquire || order == Order::acq_rel || order == Order::seq_cst; }
 bool releases(Order order) { return order == Order::release || order == Order::acq_rel || order == Order::seq_cst; }
 
-std::uint64_t raw_load(const void* p, int bytes) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, p, static_cast<std::size_t>(bytes));
+// Of fixed sizes, which become one instruction: memcpy as a call would be watched itself.
+template <class T>
+std::uint64_t raw_load_as(const void* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
   return value;
 }
-void raw_store(void* p, int bytes, std::uint64_t value) { std::memcpy(p, &value, static_cast<std::size_t>(bytes)); }
+template <class T>
+void raw_store_as(void* p, std::uint64_t value) {
+  const T narrow = static_cast<T>(value);
+  std::memcpy(p, &narrow, sizeof narrow);
+}
+
+std::uint64_t raw_load(const void* p, int bytes) {
+  if (bytes == 8) return raw_load_as<std::uint64_t>(p);
+  if (bytes == 4) return raw_load_as<std::uint32_t>(p);
+  return bytes == 2 ? raw_load_as<std::uint16_t>(p) : raw_load_as<std::uint8_t>(p);
+}
+void raw_store(void* p, int bytes, std::uint64_t value) {
+  if (bytes == 8) return raw_store_as<std::uint64_t>(p, value);
+  if (bytes == 4) return raw_store_as<std::uint32_t>(p, value);
+  return bytes == 2 ? raw_store_as<std::uint16_t>(p, value) : raw_store_as<std::uint8_t>(p, value);
+}
 
 std::uint64_t extend(std::uint64_t value, int bytes) {
   const int shift = 64 - 8 * bytes;
