@@ -7,16 +7,17 @@
 # them instead of the sanitizer's library. Kernels see the platform `sim`. Only code compiled so is checked: give libraries of
 # yours that have kernels to isotope_check_target too.
 
+# No optimisation that would merge or move lines; headers of ours are inlined always, so that lines are the user's own.
+set(ISOTOPE_WATCHED_OPTIONS -fsanitize=thread -g -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND ISOTOPE_WATCHED_OPTIONS -Wno-tsan)
+endif()
+
 function(isotope_check_target target)
   if(NOT TARGET isotope::check)
     message(FATAL_ERROR "isotope_check_target(${target}): this build has no checker (it is left out under sanitizers)")
   endif()
-  # No optimisation of the user's that would merge or move lines; headers of ours are inlined always, so that lines are the
-  # user's own.
-  target_compile_options(${target} PRIVATE -fsanitize=thread -g -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE -Wno-tsan)
-  endif()
+  target_compile_options(${target} PRIVATE ${ISOTOPE_WATCHED_OPTIONS})
   target_link_libraries(${target} PRIVATE isotope::check)
   target_link_options(${target} PRIVATE -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset)
 endfunction()

@@ -27,10 +27,6 @@ class RandomStrategy final : public Strategy {
     return chosen;
   }
 
-  std::size_t choose_age(std::size_t count) override {
-    return random_.one_in(4) ? static_cast<std::size_t>(random_.below(count)) : 0;
-  }
-
  private:
   Task* pick(const std::vector<Task*>& runnable) { return runnable[random_.below(runnable.size())]; }
   bool is_slow(const Task& task) const {
@@ -64,10 +60,6 @@ class PctStrategy final : public Strategy {
       return choose(runnable, nullptr);
     }
     return first;
-  }
-
-  std::size_t choose_age(std::size_t count) override {
-    return random_.one_in(4) ? static_cast<std::size_t>(random_.below(count)) : 0;
   }
 
  private:

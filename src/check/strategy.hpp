@@ -44,8 +44,6 @@ class Strategy {
   virtual void born(Task&) {}
   /// What it will do when it runs next.
   virtual void announce(Task&, const Step&) {}
-  /// Whether reads may find values that were current a while ago; which of `count` (0 is the newest).
-  virtual std::size_t choose_age(std::size_t) { return 0; }
   /// What the parent process is to know of the choices made.
   virtual std::string trace() const { return {}; }
 };
