@@ -149,7 +149,7 @@ void refused(const char* call, CallSite site, const char* argument, const char* 
   if (Task* me = Scheduler::current()) check::report_refused(*me, call, site, argument, why);
 }
 
-void begin_kernel(const char* text) {
+void name_kernel(const char* text) {
   Task* me = Scheduler::current();
   if (me == nullptr) return;
   me->kernel = text;

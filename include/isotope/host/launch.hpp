@@ -81,7 +81,7 @@ const char* kernel_text() {
 template <auto Kernel, class... A>
 std::function<void()> bind_kernel(A&&... arguments) {
   return [bound = bind_arguments<Kernel>(std::forward<A>(arguments)...)] {
-    platform::begin_kernel(kernel_text<Kernel>());
+    platform::name_kernel(kernel_text<Kernel>());
     std::apply(Kernel, bound);
   };
 }

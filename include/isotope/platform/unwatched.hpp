@@ -24,7 +24,7 @@ ISOTOPE_HD void end_wait() {}
 /// A call with a bad argument, which did nothing.
 ISOTOPE_HD void refused(const char*, CallSite, const char*, const char*) {}
 /// The thread begins to run the kernel that the text names.
-ISOTOPE_HD void begin_kernel(const char*) {}
+ISOTOPE_HD void name_kernel(const char*) {}
 
 /// Where puts travel by themselves: those of this thread before it come before what it does later; are complete.
 ISOTOPE_HD void order_puts() {}

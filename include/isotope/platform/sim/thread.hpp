@@ -33,7 +33,7 @@ void begin_wait(const void* word, std::size_t bytes, Cmp cmp, std::uint64_t expe
                 CallSite site);
 void end_wait();
 void refused(const char* call, CallSite site, const char* argument, const char* why);
-void begin_kernel(const char* text);
+void name_kernel(const char* text);
 
 void order_puts();
 void complete_puts();
