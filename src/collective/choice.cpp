@@ -82,8 +82,9 @@ ChoiceTable ChoiceTable::built_in() {
   using enum Collective;
   std::vector<ChoiceRow> rows;
   for (const int pes : {2, 4, 8}) {
-    rows.insert(rows.end(), {{all_reduce, pes, 4096, Algo::one_shot},
-                             {all_reduce, pes, kAnyBytes, Algo::two_shot},
+    // Two PEs meet sooner than they fill slots; among more, one message less each way is worth a longer sum.
+    if (pes > 2) rows.push_back({all_reduce, pes, 4096, Algo::one_shot});
+    rows.insert(rows.end(), {{all_reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce_scatter, pes, kAnyBytes, Algo::pull},
                              {all_gather, pes, 1024, Algo::ll128},
