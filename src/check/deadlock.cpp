@@ -11,6 +11,7 @@
 #include "check/memory.hpp"
 #include "check/scheduler.hpp"
 #include "check/text.hpp"
+#include "isotope/device/wait.hpp"
 
 namespace isotope::check {
 
@@ -43,24 +44,6 @@ const char* verdict_text(Why why) {
   return "nobody can go on";
 }
 
-bool compares(std::uint64_t found, Cmp cmp, std::uint64_t expected) {
-  switch (cmp) {
-    case Cmp::eq:
-      return found == expected;
-    case Cmp::ne:
-      return found != expected;
-    case Cmp::gt:
-      return found > expected;
-    case Cmp::ge:
-      return found >= expected;
-    case Cmp::lt:
-      return found < expected;
-    case Cmp::le:
-      return found <= expected;
-  }
-  return false;
-}
-
 std::uint64_t value_at(const void* word, std::size_t bytes) {
   std::uint64_t value = 0;
   std::memcpy(&value, word, bytes);
@@ -86,7 +69,7 @@ Explained explain(const WaitInfo& wait) {
     result.text = fmt::format("    last write: {}\n", written_text(location->history.back()));
     for (std::size_t i = location->history.size(); i-- > 0;) {
       const Written& old = location->history[i];
-      if (!old.known || !compares(old.value, wait.cmp, wait.expected)) continue;
+      if (!old.known || !isotope::detail::compare(old.value, wait.cmp, wait.expected)) continue;
       result.why = wait.cmp == Cmp::eq && found > wait.expected ? Why::overshot : Why::reset;
       result.text += fmt::format("    it was {} at step {}", old.value, old.step);
       if (i + 1 < location->history.size()) {
@@ -111,7 +94,7 @@ Explained explain(const WaitInfo& wait) {
     const auto* theirs = reinterpret_cast<const void*>(memory().on_pe(address, pe));
     const Location* other = scheduler.find_location(theirs);
     if (other == nullptr || other->history.empty() || other->waits_met != 0 || !other->lookers.empty()) continue;
-    if (!compares(value_at(theirs, wait.bytes), wait.cmp, wait.expected)) continue;
+    if (!isotope::detail::compare(value_at(theirs, wait.bytes), wait.cmp, wait.expected)) continue;
     result.why = Why::wrong_pe;
     result.text += fmt::format("    PE {}'s copy has it, where nobody waits for it: {}\n", pe, written_text(other->history.back()));
     return result;

@@ -104,30 +104,57 @@ void Collectives::require_member(const char* call, CallSite site) const {
               Error::kNobody, site);
 }
 
+void Collectives::refuse(Code code, const std::string& what, const std::string& why, CallSite site) const {
+  throw Error(code, fmt::format("{}: {}. Nothing was moved", what, why), world_->rank(), Error::kNobody, site);
+}
+
+void Collectives::require_symmetric(const char* call, const char* argument, const void* p, std::size_t bytes,
+                                    CallSite site) const {
+  // The objects of a GPU are known to its kernels: there the checked build looks.
+  if (world_->drives_gpu() || is_symmetric(team_, p, bytes)) return;
+  refuse(Code::not_symmetric, call, fmt::format("{} ({} bytes) does not lie in one symmetric object", argument, bytes), site);
+}
+
 void Collectives::check(CollectiveCall& call, CallSite site) const {
-  const auto refuse = [&](Code code, const std::string& why) {
-    throw Error(code, fmt::format("{}: {}. Nothing was moved", describe(call), why), world_->rank(), Error::kNobody, site);
-  };
+  const auto bad = [&](Code code, const std::string& why) { refuse(code, describe(call), why, site); };
   require_member(name_of(call.collective), site);
-  if (const char* why = why_not(call.collective, call.algo, call.type, call.op)) refuse(Code::not_supported, why);
+  if (const char* why = why_not(call.collective, call.algo, call.type, call.op)) bad(Code::not_supported, why);
   if (call.root < 0 || call.root >= team_.size())
-    refuse(Code::out_of_range, fmt::format("the root is {}; a rank of the team, 0 to {}, was expected", call.root, team_.size() - 1));
+    bad(Code::out_of_range, fmt::format("the root is {}; a rank of the team, 0 to {}, was expected", call.root, team_.size() - 1));
   const std::size_t element = size_of(call.type), members = static_cast<std::size_t>(team_.size());
   if (call.count > kAnyBytes / 16 / element / members)
-    refuse(Code::out_of_range, fmt::format("{} elements are more than an address space holds", call.count));
+    bad(Code::out_of_range, fmt::format("{} elements are more than an address space holds", call.count));
   if (call.count != 0 && (call.dst == nullptr || call.src == nullptr))
-    refuse(Code::invalid_argument, fmt::format("{} is null with {} elements", call.dst == nullptr ? "dst" : "src", call.count));
+    bad(Code::invalid_argument, fmt::format("{} is null with {} elements", call.dst == nullptr ? "dst" : "src", call.count));
   choose(call);
   if (!detail::overlap_is_allowed(call, element, team_.rank(), team_.size()))
-    refuse(Code::invalid_argument, "dst and src overlap where they may not; calls.hpp says where they may be the same");
-  // The objects of a GPU are known to its kernels: there the checked build looks.
-  if (world_->drives_gpu() || call.count == 0) return;
+    bad(Code::invalid_argument, "dst and src overlap where they may not; calls.hpp says where they may be the same");
+  if (call.count == 0) return;
   const detail::BufferElements elements = detail::elements_of(call.collective, call.count, team_.size());
   const SymmetricNeeds needs = needs_of(call.collective, call.algo);
-  if (needs.dst && !is_symmetric(team_, call.dst, elements.dst * element))
-    refuse(Code::not_symmetric, fmt::format("dst ({} bytes) does not lie in one symmetric object", elements.dst * element));
-  if (needs.src && !is_symmetric(team_, call.src, elements.src * element))
-    refuse(Code::not_symmetric, fmt::format("src ({} bytes) does not lie in one symmetric object", elements.src * element));
+  const std::string what = describe(call);
+  if (needs.dst) require_symmetric(what.c_str(), "dst", call.dst, elements.dst * element, site);
+  if (needs.src) require_symmetric(what.c_str(), "src", call.src, elements.src * element, site);
+}
+
+void Collectives::check_collect(const void* dst, const void* src, std::size_t n, std::size_t element, CallSite site) const {
+  require_member("collect", site);
+  if (n > kAnyBytes / 16 / element)
+    refuse(Code::out_of_range, "collect", fmt::format("{} elements are more than an address space holds", n), site);
+  if (n != 0 && src == nullptr) refuse(Code::invalid_argument, "collect", fmt::format("src is null with {} elements", n), site);
+  // What all members bring is known once they have told; the checked build holds dst against that.
+  if (dst != nullptr || n != 0) require_symmetric("collect", "dst", dst, n * element, site);
+}
+
+void Collectives::check_all_to_all_v(const void* dst_offsets, const void* src, const void* counts, const void* src_offsets,
+                                     CallSite site) const {
+  constexpr const char* kCall = "all_to_all_v";
+  require_member(kCall, site);
+  const std::size_t entries = static_cast<std::size_t>(team_.size()) * sizeof(std::uint64_t);
+  if (dst_offsets == nullptr) refuse(Code::invalid_argument, kCall, "dst_offsets is null", site);
+  require_symmetric(kCall, "counts", counts, entries, site);
+  require_symmetric(kCall, "src_offsets", src_offsets, entries, site);
+  require_symmetric(kCall, "src", src, 0, site);
 }
 
 void Collectives::choose(CollectiveCall& call) const {

@@ -32,6 +32,7 @@ std::string named(const std::string& argument, std::int64_t value) {
   if (argument == "collective") return name_of(static_cast<Collective>(value));
   if (argument == "algorithm") return name_of(static_cast<Algo>(value));
   if (argument == "type") return name_of(static_cast<DataType>(value));
+  if (argument == "accumulate") return value == 0 ? "wide" : "native";
   if (argument == "operation") return name_of(static_cast<ReduceOp>(value));
   return fmt::format("{}", value);
 }

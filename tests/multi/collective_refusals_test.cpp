@@ -115,6 +115,22 @@ TEST_P(CollectiveRefusals, RootsAndPlaces) {
     coll.all_reduce(out.data(), mine.data(), kCount, ReduceOp::add, by(Algo::one_shot));
     EXPECT_EQ(out[kCount - 1], 3.0f * static_cast<float>(size));
     EXPECT_EQ(out.back(), size > 1 ? 4.0f : 3.0f);
+    // Those of different lengths.
+    auto words = world.alloc_zeroed<std::uint64_t>(static_cast<std::size_t>(size));
+    std::vector<std::uint64_t> own(static_cast<std::size_t>(size), 0);
+    std::uint64_t* nowhere = nullptr;
+    bad(kArgument, {"collect", "src is null"}, [&] { coll.collect(y.data(), none, kCount); });
+    bad(kSymmetric, {"collect", "dst"}, [&] { coll.collect(out.data(), x.data(), kCount); });
+    bad(kSymmetric, {"collect", "dst"}, [&] { coll.collect(y.data(), x.data(), count + 1); });
+    bad(kSymmetric, {"all_to_all_v", "counts"},
+        [&] { coll.all_to_all_v(out.data(), own.data(), x.data(), own.data(), words.data()); });
+    bad(kSymmetric, {"all_to_all_v", "src_offsets"},
+        [&] { coll.all_to_all_v(out.data(), own.data(), x.data(), words.data(), own.data()); });
+    bad(kSymmetric, {"all_to_all_v", "src"},
+        [&] { coll.all_to_all_v(out.data(), own.data(), mine.data(), words.data(), words.data()); });
+    bad(kArgument, {"all_to_all_v", "dst_offsets is null"},
+        [&] { coll.all_to_all_v(out.data(), nowhere, x.data(), words.data(), words.data()); });
+    coll.all_to_all_v(out.data(), own.data(), x.data(), words.data(), words.data());
     expect_error([&] { Collectives(world, {.channels = 1025}); }, kArgument, {"1025 channels"});
     expect_error([&] { Collectives(world, {.channels = -1}); }, kArgument, {"-1 channels"});
     world.barrier();
@@ -206,6 +222,9 @@ TEST_P(CollectiveRefusals, CheckedMembersDiffer) {
         {"count", "50", "0", [](CollectiveCall& call) { call.count = 0; }},
         {"type", "u32", "i32", [](CollectiveCall& call) { call.type = DataType::i32; }},
         {"operation", "add", "max", [](CollectiveCall& call) { call.op = ReduceOp::max; }},
+        {"accumulate", "wide", "native", [](CollectiveCall& call) { call.accumulate = Accumulate::native; }},
+        // Told as what it is, not as the other algorithm that it may make a table choose.
+        {"count", "50", "49", [](CollectiveCall& call) { call.count = 49, call.algo = Algo::ring; }},
         {"algorithm", "two_shot", "ring", [](CollectiveCall& call) { call.algo = Algo::ring; }},
         {"collective", "all_reduce", "reduce", [](CollectiveCall& call) { call.collective = Collective::reduce; }},
         {"root", "0", "1", [](CollectiveCall& call) { call.root = 1; }},

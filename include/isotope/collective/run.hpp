@@ -43,15 +43,20 @@ ISOTOPE_HD bool same_call(const Stage<G>& on, const CollectiveCall& call, std::u
     const char* name;
     int shift, bits;
   };
-  constexpr Field kFields[] = {{"collective", 0, 8}, {"algorithm", 8, 8}, {"type", 16, 8},
-                               {"operation", 24, 8}, {"root", 32, 16},    {"blocks", 48, 16}};
+  // The algorithm last: where it was chosen, another count or type may be why it differs.
+  constexpr Field kFields[] = {{"collective", 0, 8}, {"type", 16, 8},    {"operation", 24, 7}, {"accumulate", 31, 1},
+                               {"root", 32, 16},     {"blocks", 48, 16}, {"count", 64, 64},    {"algorithm", 8, 8}};
   const auto value = [](auto x) { return static_cast<std::uint64_t>(x); };
+  const auto part_of = [](const CallSignature& call_of, const Field& field) {
+    return field.bits == 64 ? call_of.count : call_of.what >> field.shift & ((std::uint64_t{1} << field.bits) - 1);
+  };
   ChannelWords* words = on.channel.words();
   on.group.sync();
   CallSignature* mine = &words->signatures[words->calls % 2];
   if (on.group.is_leader()) {
-    *mine = {value(call.collective) | value(call.algo) << 8 | value(call.type) << 16 |
-                 (combines(call.collective) ? value(call.op) : 0) << 24 | (value(call.root) & 0xffff) << 32 | value(groups) << 48,
+    const std::uint64_t how = combines(call.collective) ? value(call.op) | value(call.accumulate) << 7 : 0;
+    *mine = {value(call.collective) | value(call.algo) << 8 | value(call.type) << 16 | how << 24 |
+                 (value(call.root) & 0xffff) << 32 | value(groups) << 48,
              call.count};
   }
   if (!meet(on)) return false;
@@ -59,20 +64,13 @@ ISOTOPE_HD bool same_call(const Stage<G>& on, const CollectiveCall& call, std::u
   for (int k = 0; same && k < on.members(); ++k) {
     const CallSignature theirs = *on.team.at(mine, k);
     for (const Field& field : kFields) {
-      const std::uint64_t mask = (std::uint64_t{1} << field.bits) - 1;
-      const std::uint64_t a = mine->what >> field.shift & mask, b = theirs.what >> field.shift & mask;
+      const std::uint64_t a = part_of(*mine, field), b = part_of(theirs, field);
       if (a == b) continue;
       same = false;
       if (on.group.is_leader())
         refuse(on.team, on.call, Fault::mismatch, field.name, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b),
                on.team.world_rank(k));
       break;
-    }
-    if (same && theirs.count != mine->count) {
-      same = false;
-      if (on.group.is_leader())
-        refuse(on.team, on.call, Fault::mismatch, "count", static_cast<std::int64_t>(mine->count),
-               static_cast<std::int64_t>(theirs.count), on.team.world_rank(k));
     }
   }
   on.group.sync();

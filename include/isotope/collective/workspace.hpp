@@ -26,7 +26,7 @@ namespace detail {
 
 /// What a member is about to do, compared across members in the checked build.
 struct CallSignature {
-  std::uint64_t what = 0;   // collective, algorithm, type, operation, root, number of blocks
+  std::uint64_t what = 0;   // collective, algorithm, type, operation, accumulation, root, number of blocks
   std::uint64_t count = 0;  // elements
 };
 

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/collective/calls.hpp"
@@ -39,6 +40,7 @@ struct How {
   std::uint32_t blocks = 0;  // 0: as many as suit the size
 };
 
+/// The World stays where it is, and outlives its Collectives.
 class Collectives {
  public:
   /// Collective over the World, for the team of all PEs.
@@ -85,7 +87,7 @@ class Collectives {
   /// Returns how many elements came, of all members together.
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   std::size_t collect(T* dst, const T* src, std::size_t n, CallSite site = CallSite::current()) {
-    require_member("collect", site);
+    check_collect(dst, src, n, sizeof(T), site);
     world_->launch<detail::collect_kernel<T>>(detail::one_group(*world_, {}), team_, workspace_, dst, src, n, total_.data(), site);
     world_->stream().synchronize();
     return static_cast<std::size_t>(total_.get(0));
@@ -94,7 +96,7 @@ class Collectives {
   void all_to_all_v(T* dst, const std::uint64_t* dst_offsets, const T* src, const std::uint64_t* counts,
                     const std::uint64_t* src_offsets, std::uint64_t* received = nullptr,
                     CallSite site = CallSite::current()) {
-    require_member("all_to_all_v", site);
+    check_all_to_all_v(dst_offsets, src, counts, src_offsets, site);
     world_->launch<detail::all_to_all_v_kernel<T>>(detail::one_group(*world_, {}), team_, workspace_, dst, dst_offsets, src,
                                                    counts, src_offsets, received, site);
     world_->stream().synchronize();
@@ -130,6 +132,11 @@ class Collectives {
   /// Throws what is wrong with it, and chooses the algorithm.
   void check(CollectiveCall& call, CallSite site) const;
   void choose(CollectiveCall& call) const;
+  void check_collect(const void* dst, const void* src, std::size_t n, std::size_t element, CallSite site) const;
+  void check_all_to_all_v(const void* dst_offsets, const void* src, const void* counts, const void* src_offsets,
+                          CallSite site) const;
+  [[noreturn]] void refuse(Code code, const std::string& what, const std::string& why, CallSite site) const;
+  void require_symmetric(const char* call, const char* argument, const void* p, std::size_t bytes, CallSite site) const;
   void agree_on_choices(CallSite site) const;
   LaunchConfig shape(const CollectiveCall& call, const How& how, const Stream& stream) const;
 

@@ -26,6 +26,6 @@ void program(World& world) {
   world.launch<stream_values<Repaired>>({}, world.team(), slots.data(), cleared.data());
   world.synchronize();
 }
-CORPUS_CASE(2, "deadlock", "");
+CORPUS_CASE(2, "deadlock", "never sent");
 
 }  // namespace corpus::lamport_clears_wrong_slot

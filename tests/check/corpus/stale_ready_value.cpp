@@ -23,6 +23,6 @@ void program(World& world) {
   world.launch<send<Repaired>>({.block = 2}, world.team(), to.span(), from.span(), flag.data(), read.data());
   world.synchronize();
 }
-CORPUS_CASE(2, "race", "");
+CORPUS_CASE(2, "race", "signalled too early");
 
 }  // namespace corpus::stale_ready_value

@@ -1,0 +1,53 @@
+// The inner loops of reductions: sums of several arrays, also those so large that results are written past the caches.
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "isotope/collective/fold.hpp"
+#include "isotope/collective/reduction.hpp"
+
+namespace isotope {
+namespace {
+
+TEST(CopyPastCaches, MovesEveryByteOnceWhateverTheAlignment) {
+  std::vector<unsigned char> from(1000), to(1000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + 1);
+  for (const std::size_t skew : {0u, 1u, 15u, 16u, 63u}) {
+    for (const std::size_t start : {0u, 1u, 8u, 33u, 63u}) {
+      for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 127u, 128u, 500u}) {
+        std::memset(to.data(), 0, to.size());
+        platform::copy_past_caches(to.data() + start, from.data() + skew, bytes);
+        platform::end_copies_past_caches();
+        for (std::size_t i = 0; i < to.size(); ++i)
+          ASSERT_EQ(to[i], i >= start && i < start + bytes ? from[i - start + skew] : 0) << start << " " << skew << " " << bytes;
+      }
+    }
+  }
+}
+
+/// Sums three arrays of `count` elements into two, and looks at every element and at those around.
+void expect_sums(std::size_t count) {
+  std::vector<std::vector<std::uint32_t>> in(3), out(2);
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    in[k].resize(count);
+    for (std::size_t i = 0; i < count; ++i) in[k][i] = static_cast<std::uint32_t>(i * (k + 3) + k);
+  }
+  for (auto& one : out) one.assign(count + 2, 77);
+  const auto input = [&](int k) { return reinterpret_cast<const char*>(in[static_cast<std::size_t>(k)].data()); };
+  const auto output = [&](int k) { return reinterpret_cast<char*>(out[static_cast<std::size_t>(k)].data() + 1); };
+  detail::fold(this_thread(), Reduction<std::uint32_t, ReduceOp::add>{}, 3, input, 2, output, count, 3);
+  for (const auto& one : out) {
+    ASSERT_EQ(one.front(), 77u);
+    ASSERT_EQ(one.back(), 77u);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(one[i + 1], static_cast<std::uint32_t>(i * 12 + 3)) << i << " of " << count;
+  }
+}
+
+TEST(Fold, SumsThroughTheCachesAndPastThem) {
+  constexpr std::size_t kLargest = detail::kPastCaches / sizeof(std::uint32_t) / 2;  // each of two outputs
+  for (const std::size_t count : {std::size_t{1}, std::size_t{1023}, std::size_t{1025}, kLargest - 1, kLargest, kLargest + 17})
+    expect_sums(count);
+}
+
+}  // namespace
+}  // namespace isotope
