@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <thread>
 #include <utility>
 
 #include "exec/event.hpp"
@@ -70,8 +71,8 @@ void CUDA_CB run_callback(void* data) {
 
 }  // namespace
 
-GpuQueue::GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs)
-    : gpu_(std::move(gpu)), probe_(std::move(probe)), ours_(theirs == nullptr), stream_(theirs) {
+GpuQueue::GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs, bool paced)
+    : gpu_(std::move(gpu)), probe_(std::move(probe)), ours_(theirs == nullptr), stream_(theirs), paced_(paced) {
   if (!ours_) return;
   const Current current(gpu_->context());
   check(gpu_->calls().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -93,6 +94,19 @@ void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how
                             how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes,
                             gpu_->index(), kernel.calls->error_text(error), error));
   }
+  if (paced_) pace();
+}
+
+void GpuQueue::pace() {
+  constexpr std::uint64_t kBetween = 16;
+  const std::lock_guard lock(pace_mutex_);
+  if (++launches_ % kBetween != 0) return;
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  gpu_->calls().cuStreamIsCapturing(stream_, &capture);
+  if (capture != CU_STREAM_CAPTURE_STATUS_NONE) return;
+  // Kernels end, by their deadlines if not otherwise.
+  while (earlier_ && !earlier_->finished()) std::this_thread::yield();
+  earlier_ = std::make_shared<GpuEvent>(gpu_, stream_);
 }
 
 void GpuQueue::launch(const exec::GridSpec&, std::function<void()>) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -15,8 +16,10 @@ namespace isotope::cuda {
 /// Unlike a queue on the CPU, one that is closed runs what was enqueued to its end: a GPU takes nothing back.
 class GpuQueue final : public exec::StreamQueue {
  public:
-  /// A stream of its own, or the caller's `theirs`, which stays the caller's.
-  GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr);
+  /// A stream of its own, or the caller's `theirs`, which stays the caller's. `paced`: PEs of this process share the GPU.
+  /// The driver has room for so many launches of a process, and one that finds none waits and lets no other in: the very
+  /// kernel that the others wait for could be kept out. So a paced queue waits itself, before that, with 32 under way.
+  GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr, bool paced = false);
   ~GpuQueue() override { GpuQueue::close(); }
 
   /// Throws Error(kernel_failed) with the driver's reason when it refuses the launch.
@@ -39,12 +42,17 @@ class GpuQueue final : public exec::StreamQueue {
 
  private:
   void check_open() const;
+  void pace();
 
   const std::shared_ptr<const Gpu> gpu_;
   const exec::FailureProbe probe_;
   const bool ours_;
   CUstream stream_ = nullptr;
   std::atomic<bool> closed_{false};
+  const bool paced_;
+  std::mutex pace_mutex_;
+  std::uint64_t launches_ = 0;
+  std::shared_ptr<exec::EventState> earlier_;  // 16 to 31 launches ago
   const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
 };
 

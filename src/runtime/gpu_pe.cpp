@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -97,6 +98,8 @@ class CudaPe final : public GpuPe {
       const GpuHello& other = all[pe];
       const bool same_gpu = std::memcmp(other.uuid, mine.uuid, sizeof mine.uuid) == 0;
       const bool same_process = other.pid == mine.pid;
+      on_this_gpu_.push_back(same_gpu);
+      threads_here_ += same_gpu && same_process;
       // Another process has its own share of the multiprocessors only where MPS was told so.
       sharing += same_gpu && (same_process || (mine.mps != 0 && std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == nullptr));
       if (same_gpu && !same_process && mine.mps == 0 && !allow_time_slicing) {
@@ -123,7 +126,7 @@ class CudaPe final : public GpuPe {
   }
 
   std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) override {
-    return std::make_shared<cuda::GpuQueue>(gpu_, std::move(probe), static_cast<CUstream>(theirs));
+    return std::make_shared<cuda::GpuQueue>(gpu_, std::move(probe), static_cast<CUstream>(theirs), threads_here_ > 1);
   }
 
   void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
@@ -135,13 +138,15 @@ class CudaPe final : public GpuPe {
     }
     auto* stream = dynamic_cast<cuda::GpuQueue*>(&queue);
     if (stream == nullptr) throw Error(Code::invalid_argument, "launch: the stream belongs to a World on the CPU");
-    const detail::GpuLaunch how{config.grid,         config.block, config.cluster,     config.shared_bytes,
+    detail::GpuLaunch how{config.grid,         config.block, config.cluster,     config.shared_bytes,
                                 nullptr,             config.cooperative, config.programmatic};
-    check_shape(how, kernel, config.resident);
+    if (!check_shape(how, kernel, config.resident)) how.programmatic = false;
     stream->launch_gpu(kernel, how, arguments);
   }
 
-  TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& table) override {
+  int multiprocessors() const override { return multiprocessors_; }
+
+  TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& members, const std::vector<std::int32_t>& table) override {
     if (table.size() > kMostMembers) {
       throw Error(Code::out_of_range, fmt::format("a team of {} PEs that are no arithmetic sequence; on a GPU it can have {}",
                                                   table.size(), kMostMembers));
@@ -151,7 +156,8 @@ class CudaPe final : public GpuPe {
     if (!table.empty()) gpu_->copy(at(cell + kTableAt), table.data(), table.size() * sizeof table[0]);
     write_state(id);
     return {reinterpret_cast<TeamState*>(at(cell + kStateAt)), reinterpret_cast<TeamWords*>(at(cell + kWordsAt)),
-            table.empty() ? nullptr : reinterpret_cast<const std::int32_t*>(at(cell + kTableAt))};
+            table.empty() ? nullptr : reinterpret_cast<const std::int32_t*>(at(cell + kTableAt)),
+            std::all_of(members.begin(), members.end(), [&](std::int32_t pe) { return on_this_gpu_[static_cast<std::size_t>(pe)]; })};
   }
 
   void rearm(const std::vector<std::uint32_t>& teams) override {
@@ -176,7 +182,9 @@ class CudaPe final : public GpuPe {
     gpu_->copy(at(id * kTeamCellBytes + kStateAt), &state, sizeof state);
   }
 
-  void check_shape(const detail::GpuLaunch& how, const detail::GpuKernel& kernel, bool resident) {
+  /// Throws for a launch that cannot be. Whether it would fit twice: once more beside the kernel before it. PEs that are
+  /// threads of one process share multiprocessors as they come: there a kernel that came early could keep out one of a peer.
+  bool check_shape(const detail::GpuLaunch& how, const detail::GpuKernel& kernel, bool resident) {
     const std::uint64_t threads = how.block.count(), blocks = how.grid.count();
     if (threads == 0 || blocks == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads)) {
       throw Error(Code::invalid_argument,
@@ -184,10 +192,10 @@ class CudaPe final : public GpuPe {
                               threads, kernel.max_threads,
                               kernel.max_threads < static_cast<int>(kMaxBlockThreads) ? " (MaxThreads of the launch)" : ""));
     }
-    if (!resident) return;
+    if (!resident) return sharing_ <= 1;
     const auto fits = static_cast<std::uint64_t>(blocks_per_multiprocessor(how, kernel)) *
                       static_cast<std::uint64_t>(multiprocessors_);
-    if (blocks <= fits) return;
+    if (blocks <= fits) return sharing_ <= 1 && 2 * blocks <= fits;
     throw Error(Code::invalid_argument,
                 fmt::format("launch: {} blocks of {} threads with {} bytes of shared memory; this PE's {} multiprocessors of "
                             "GPU {}{} hold {} at once, and blocks that wait for each other must all be there. Use fewer "
@@ -218,6 +226,8 @@ class CudaPe final : public GpuPe {
   std::shared_ptr<GpuShare> share_;
   os::Fd descriptor_;
   int multiprocessors_ = 1, sharing_ = 1;
+  int threads_here_ = 0;           // PEs of this process on this GPU, this one among them
+  std::vector<bool> on_this_gpu_;  // by rank of the World
   std::mutex mutex_;
   std::map<std::tuple<const void*, std::uint64_t, std::size_t>, int> blocks_;
 };

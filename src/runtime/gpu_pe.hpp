@@ -55,14 +55,17 @@ class GpuPe {
 
   virtual ~GpuPe() = default;
   virtual std::unique_ptr<HeapMemory> memory() = 0;
+  /// This PE's share of its GPU.
+  virtual int multiprocessors() const = 0;
   virtual std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) = 0;
   /// Throws Error(invalid_argument) for a launch that cannot be resident, with the numbers; not_supported for a kernel that
   /// was not compiled for a GPU.
   virtual void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
                       void** arguments) = 0;
 
-  /// Clears team `id`'s words on this GPU and says what its kernels use. `table` is empty for a strided team.
-  virtual TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& table) = 0;
+  /// Clears team `id`'s words on this GPU and says what its kernels use. `members` are ranks of the World; `table` is the
+  /// same, or empty for a strided team.
+  virtual TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& members, const std::vector<std::int32_t>& table) = 0;
   /// After a fault was reported and no kernel runs: the teams work again.
   virtual void rearm(const std::vector<std::uint32_t>& teams) = 0;
   /// Where kernels leave word, in memory that host and GPU both see.

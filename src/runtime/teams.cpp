@@ -48,6 +48,7 @@ Team TeamAccess::make(int rank, const std::vector<std::int32_t>& members, int wo
   team.state_ = device.state;
   team.host_state_ = host.state;
   team.words_ = device.words;
+  team.one_gpu_ = device.one_gpu ? 1 : 0;
   if (const auto line = as_strided(members)) {
     team.pe_stride_ = line->second;
   } else {

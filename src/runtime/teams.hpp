@@ -39,6 +39,7 @@ struct TeamParts {
   TeamState* state = nullptr;
   TeamWords* words = nullptr;
   const std::int32_t* table = nullptr;  // of a team that is not strided
+  bool one_gpu = false;                 // all members drive the same one
 };
 
 /// Everything behind one OwnedTeam (and behind the World's own team).

@@ -102,6 +102,7 @@ void World::enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& ker
 }
 
 bool World::drives_gpu() const { return core().drives_gpu(); }
+int World::multiprocessors() const { return core().multiprocessors(); }
 
 Stream World::wrap_stream(void* cuda_stream) {
   core().check_usable("wrap_stream");

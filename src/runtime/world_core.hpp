@@ -44,6 +44,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::string bootstrap_name() const { return bootstrap_name_; }
   Heap& heap() { return *heap_; }
   bool drives_gpu() const { return gpu_ != nullptr; }
+  int multiprocessors() const { return gpu_ != nullptr ? gpu_->multiprocessors() : 0; }
   const Segment& segment() const { return job_->segment(); }
 
   /// Throws Error: not_initialized after leave(), forked in a child process. Every public call begins with it.

@@ -43,7 +43,7 @@ TeamRecord& WorldCore::record_of(const Team& team, const char* call) {
 void WorldCore::fill_team(TeamRecord& record, int my_rank) {
   if (!as_strided(record.members)) record.table = record.members;
   const TeamParts host{&record.state, &cells_->cell(record.id)->words, record.table.empty() ? nullptr : record.table.data()};
-  record.parts = gpu_ != nullptr ? gpu_->make_team(record.id, record.table) : host;
+  record.parts = gpu_ != nullptr ? gpu_->make_team(record.id, record.members, record.table) : host;
   record.team = TeamAccess::make(my_rank, record.members, rank_, static_cast<std::int64_t>(job_->layout().slot_bytes()),
                                  record.parts, host);
 }

@@ -17,6 +17,7 @@
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/device/group.hpp"
+#include "isotope/device/reach.hpp"
 #include "isotope/device/team.hpp"
 #include "isotope/device/wait.hpp"
 
@@ -70,9 +71,9 @@ ISOTOPE_HD bool sender_is_good(const Team& team, Call call, int from) {
 ISOTOPE_HD void deliver(const Team& team, Signal* signal, std::uint64_t value, SignalOp op, int to, Order order) {
   std::uint64_t* word = &team.at(signal, to)->value;
   if (op == SignalOp::add) {
-    fetch_add(word, value, order);
+    add_to(team, word, value, order);
   } else {
-    store(word, value, order);
+    store_to(team, word, value, order);
   }
 }
 

@@ -7,7 +7,7 @@
 //   barrier              everything that happens before it on each member, non-blocking calls included, is complete and
 //                        visible to all members after it
 //   sync                 arrival, and earlier stores and blocking puts are visible; completes no non-blocking call
-//   sync(Order::relaxed) arrival alone
+//   sync(Order::relaxed) arrival alone; release or acquire: one side of the ordering, where the other is had otherwise
 //   arrive and wait      the two halves of a sync; with quiet before it, of a barrier
 //
 // All threads of the group call; members call with the same index, once for each round. A team has kTeamBarriers indices,
@@ -21,6 +21,7 @@
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/device/group.hpp"
+#include "isotope/device/reach.hpp"
 #include "isotope/device/rma.hpp"
 #include "isotope/device/team.hpp"
 #include "isotope/device/wait.hpp"
@@ -50,16 +51,17 @@ struct TeamBarrier {
 
 template <class Where>
 ISOTOPE_HD void raise_flag(const Team& team, Where where, const Arrival& arrival, int flag, int to) {
-  // A compiler folds the choice away: both are constants at the call.
-  store(&team.at(where.flags(team), to)->flags[flag], arrival.round,
-        arrival.order == Order::relaxed ? Order::relaxed : Order::release);
+  // A compiler folds the choice away: the order is a constant at the call.
+  const bool releases = arrival.order != Order::relaxed && arrival.order != Order::acquire;
+  store_to(team, &team.at(where.flags(team), to)->flags[flag], arrival.round, releases ? Order::release : Order::relaxed);
 }
 
 template <class Where>
 ISOTOPE_HD bool await_flag(const Team& team, Where where, Patience& patience, const Arrival& arrival, int flag, int from,
                            Call call) {
+  const bool acquires = arrival.order != Order::relaxed && arrival.order != Order::release;
   return wait_for_word(patience, &where.flags(team)->flags[flag], Cmp::ge, arrival.round,
-                       arrival.order == Order::relaxed ? Order::relaxed : Order::acquire, team.world_rank(from), call);
+                       acquires ? Order::acquire : Order::relaxed, team.world_rank(from), call);
 }
 
 template <Group G, class Where>

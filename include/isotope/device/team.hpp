@@ -66,6 +66,10 @@ class Team {
     return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(p) + multicast_bytes_);
   }
 
+  /// The scope that reaches every member: `device` where all of them drive this PE's GPU, whose L2 cache is where their
+  /// accesses meet; `system` otherwise. For the library's own release stores (reach.hpp), which are cheaper so.
+  ISOTOPE_HD Scope reach() const { return platform::kIsGpu && one_gpu_ != 0 ? Scope::device : Scope::system; }
+
   /// Whether loads and stores reach that member. On one host they reach every member. A call that names a member that
   /// is not reachable, or no member at all, does nothing, records the error and stops the team.
   ISOTOPE_HD bool reachable(int rank) const {
@@ -108,6 +112,7 @@ class Team {
   std::int32_t pe_stride_ = 1;           // world ranks between members; may be negative, never 0
   std::int32_t world_rank_ = 0;          // of this PE
   mutable std::uint32_t marked_ = 0;     // this thread saw a call on this team give up
+  std::uint32_t one_gpu_ = 0;            // all members drive the same GPU
   std::int64_t slot_bytes_ = 0;          // between the heaps of neighbouring PEs of the World
   // What kernels use, and the same for host code: two places where the PE drives a GPU, one where it does not.
   const std::int32_t* table_ = nullptr;  // world ranks of a team that is not strided

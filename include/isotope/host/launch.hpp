@@ -28,7 +28,10 @@ struct LaunchConfig {
   bool resident = true;
   bool cooperative = false;   // the driver starts all blocks or none
   Dim3 cluster = 1;           // blocks of a thread block cluster
-  bool programmatic = false;  // programmatic dependent launch: may start while the kernel before it ends
+  /// Programmatic dependent launch: may come to the GPU while the kernel before it still runs, and calls
+  /// await_previous_kernel (device/kernel_order.hpp) before it touches what that one does. Where both do not fit on this PE's
+  /// share of the GPU at once, or PEs that are threads share one, it follows as always.
+  bool programmatic = false;
 };
 
 inline constexpr std::uint64_t kMaxBlockThreads = 1024;

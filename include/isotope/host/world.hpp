@@ -155,6 +155,8 @@ class World {
   /// Whether kernels of this PE run on a GPU. Then symmetric memory is the GPU's: host code reaches it by Symmetric::read
   /// and write, not by x[i].
   bool drives_gpu() const;
+  /// How many multiprocessors of its GPU this PE may fill: its share, where PEs share one. 0 on the CPU.
+  int multiprocessors() const;
   /// A CUDA stream of the caller's, as one of this World's. It stays the caller's to destroy, after the World.
   Stream wrap_stream(void* cuda_stream);
   /// The default stream.

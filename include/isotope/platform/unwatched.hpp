@@ -26,6 +26,10 @@ ISOTOPE_HD void refused(const char*, CallSite, const char*, const char*) {}
 /// The thread begins to run the kernel that the text names.
 ISOTOPE_HD void name_kernel(const char*) {}
 
+/// Kernels of one stream follow each other anyway.
+ISOTOPE_HD void await_previous_kernel() {}
+ISOTOPE_HD void allow_next_kernel() {}
+
 /// Where puts travel by themselves: those of this thread before it come before what it does later; are complete.
 ISOTOPE_HD void order_puts() {}
 ISOTOPE_HD void complete_puts() {}

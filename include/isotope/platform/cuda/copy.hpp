@@ -23,7 +23,7 @@ ISOTOPE_DEVICE void store_wide(void* p, const V& value) {
 /// Thread `rank` of `size` copies words rank, rank + size, ...: neighbours touch neighbouring words, and each thread
 /// has `Deep` loads under way before its first store waits for one.
 template <class V, int Deep>
-ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t words, std::uint32_t rank, std::uint32_t size) {
+ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t words, std::size_t rank, std::uint32_t size) {
   auto* to = reinterpret_cast<V*>(dst);
   const auto* from = reinterpret_cast<const V*>(src);
   std::size_t i = rank;
@@ -34,7 +34,8 @@ ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t words, st
 #pragma unroll
     for (int k = 0; k < Deep; ++k) to[i + static_cast<std::size_t>(size) * k] = held[k];
   }
-  for (; i < words; i += size) to[i] = from[i];
+  // What is left, by fewer at a time: a few kilobytes are all of the message.
+  if constexpr (Deep > 1) copy_words<V, Deep / 2>(dst, src, words, i, size);
 }
 
 /// The same for any range whose ends are equally aligned: single bytes up to the first whole word and after the last.

@@ -77,6 +77,18 @@ ISOTOPE_DEVICE void* dynamic_shared(std::size_t* bytes) {
   return isotope_dynamic_shared;
 }
 
+/// Programmatic dependent launch, since sm_90; before it kernels of a stream never overlap.
+ISOTOPE_DEVICE void await_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif  // sm_90
+}
+ISOTOPE_DEVICE void allow_next_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif  // sm_90
+}
+
 /// The first polls follow each other at once; then the thread leaves the issue slots to others for growing times.
 ISOTOPE_DEVICE void relax(std::uint32_t failed_polls) {
   if (failed_polls < 64) return;
