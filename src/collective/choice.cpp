@@ -78,6 +78,34 @@ std::vector<Algo> algorithms_of(Collective collective) {
   return found;
 }
 
+ChoiceTable ChoiceTable::built_in_for_gpus() {
+  using enum Collective;
+  // Data that carries its own flag while a thread has few words of it; then whole buffers between two meetings. Measured with
+  // PEs that share one H200.
+  struct Limits {
+    int pes;
+    std::size_t reduced, scattered, moved;  // the most bytes that go as packets: of the whole, and of a member's block
+  };
+  std::vector<ChoiceRow> rows;
+  for (const Limits& most : {Limits{2, 512 << 10, 64 << 10, 64 << 10}, Limits{4, 128 << 10, 16 << 10, 32 << 10}, Limits{8, 32 << 10, 8 << 10, 16 << 10}}) {
+    const int pes = most.pes;
+    rows.insert(rows.end(), {{all_reduce, pes, 8 << 10, Algo::ll8},
+                             {all_reduce, pes, most.reduced, Algo::lamport},
+                             {all_reduce, pes, kAnyBytes, Algo::two_shot},
+                             {reduce, pes, kAnyBytes, Algo::two_shot},
+                             {reduce_scatter, pes, most.scattered, Algo::lamport},
+                             {reduce_scatter, pes, kAnyBytes, Algo::pull},
+                             {all_gather, pes, most.moved, Algo::ll16},
+                             {all_gather, pes, kAnyBytes, Algo::push},
+                             {all_to_all, pes, most.moved, Algo::ll16},
+                             {all_to_all, pes, kAnyBytes, Algo::direct},
+                             {broadcast, pes, kAnyBytes, Algo::flat},
+                             {inclusive_scan, pes, kAnyBytes, Algo::direct},
+                             {exclusive_scan, pes, kAnyBytes, Algo::direct}});
+  }
+  return ChoiceTable(std::move(rows), "built in for GPUs");
+}
+
 ChoiceTable ChoiceTable::built_in() {
   using enum Collective;
   std::vector<ChoiceRow> rows;
@@ -118,7 +146,9 @@ ChoiceTable ChoiceTable::parse(std::string_view text, const std::string& name) {
   return ChoiceTable(std::move(rows), name);
 }
 
-ChoiceTable ChoiceTable::load(const std::string& file) {
+ChoiceTable ChoiceTable::load(const std::string& file, bool gpu) {
+  // What `isotope tune` leaves at the usual place was measured on the CPU.
+  if (file.empty() && gpu) return built_in_for_gpus();
   const std::string path = file.empty() ? default_path() : file;
   std::ifstream in(path);
   if (!in) {

@@ -18,12 +18,29 @@ namespace isotope {
 namespace {
 
 constexpr std::size_t kDefaultSlotBytes = 9 * kSlotGranule;  // 17 KiB: beyond, two-shot algorithms win
-constexpr int kCpuChannels = 2, kGpuChannels = 32;
+constexpr int kCpuChannels = 2, kMostGpuChannels = 64;
 
 /// Host calls where kernels run on the CPU: any type, by one thread.
 ISOTOPE_KERNEL void any_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
   const Channel channel = workspace.channel(0);
   detail::run_any(detail::Stage<Thread>{this_thread(), team, channel, {name_of(call.collective), site}}, call);
+}
+
+constexpr bool is_of_packets(Algo algo) {
+  return algo == Algo::ll8 || algo == Algo::ll16 || algo == Algo::ll128 || algo == Algo::lamport;
+}
+
+/// Bytes that each member's threads share out among themselves.
+std::size_t bytes_by_member(const CollectiveCall& call, std::size_t members) {
+  const std::size_t bytes = call.count * size_of(call.type);
+  if (call.algo == Algo::two_shot) return bytes / members;
+  const bool moves_all = call.collective == Collective::all_gather || call.collective == Collective::all_to_all;
+  return moves_all && !is_of_packets(call.algo) ? bytes * members : bytes;
+}
+
+/// What a thread takes at a time.
+constexpr std::size_t bytes_of_thread(Algo algo) {
+  return algo == Algo::ll8 ? 4 : algo == Algo::ll16 ? 8 : algo == Algo::ll128 ? 120 : 16;
 }
 
 std::string describe(const CollectiveCall& call) {
@@ -53,21 +70,33 @@ Collectives::Collectives(World& world, const Team& team, const WorkspaceOptions&
   if (options.channels < 0 || options.channels > 1024)
     throw Error(Code::invalid_argument, fmt::format("{} channels; 1 to 1024 were expected, or 0 for the default", options.channels), world.rank(), Error::kNobody, site);
   const runtime::Knobs knobs = runtime::read_knobs();
-  choices_ = std::make_shared<Choices>(Choices{ChoiceTable::load(knobs.tune_file), knobs.trace_choices});
-  const int channels = options.channels != 0 ? options.channels : world.drives_gpu() ? kGpuChannels : kCpuChannels;
+  choices_ = std::make_shared<Choices>(Choices{ChoiceTable::load(knobs.tune_file, world.drives_gpu()), knobs.trace_choices});
+  total_ = world.alloc<std::uint64_t>(1, {.zeroed = true}, site);
+  const int channels = options.channels != 0 ? options.channels : usual_channels(site);
   const std::size_t wanted = options.slot_bytes != 0 ? options.slot_bytes : kDefaultSlotBytes;
   const std::size_t slot = (wanted + kSlotGranule - 1) / kSlotGranule * kSlotGranule;
   // The same on every PE, whatever its team.
   const int members = world.size();
   const std::size_t channel = Workspace::channel_bytes(members, slot);
   memory_ = world.alloc<char>(channel * static_cast<std::size_t>(channels), {.zeroed = true}, site);
-  total_ = world.alloc<std::uint64_t>(1, {.zeroed = true}, site);
   workspace_ = Workspace(memory_.data(), channels, members, slot);
   // Lamport slots begin clear.
   const std::size_t at = Workspace::offset_of(SlotKind::lamport, members, slot);
   const std::vector<char> clear(channel - at, static_cast<char>(0xff));
   for (int c = 0; c < channels; ++c) memory_.write(clear, static_cast<std::size_t>(c) * channel + at);
   agree_on_choices(site);
+}
+
+/// One for each multiprocessor of the PE that has the fewest: blocks of a collective run together.
+int Collectives::usual_channels(CallSite site) const {
+  if (!world_->drives_gpu()) return kCpuChannels;
+  const Team all = world_->team();
+  std::uint64_t fewest = kMostGpuChannels;
+  total_.set(0, static_cast<std::uint64_t>(world_->multiprocessors()));
+  world_->barrier(site);
+  for (int pe = 0; pe < all.size(); ++pe) fewest = std::min(fewest, total_.read_from(all, pe).front());
+  world_->barrier(site);
+  return static_cast<int>(std::max<std::uint64_t>(fewest, 1));
 }
 
 /// PEs that chose by different tables would wait for each other.
@@ -167,7 +196,9 @@ void Collectives::choose(CollectiveCall& call) const {
     const bool in_place = call.algo != Algo::automatic && !detail::overlap_is_allowed(call, size_of(call.type), team_.rank(), team_.size());
     if (call.algo == Algo::automatic || in_place || why_not(call.collective, call.algo, call.type, call.op) != nullptr) {
       by = "default";
-      call.algo = detail::default_algorithm(call.collective, call.type, bytes);
+      // Other packets for a type that has no value to spare, or does not fit.
+      const bool as_packets = is_of_packets(call.algo) && why_not(call.collective, Algo::ll16, call.type, call.op) == nullptr;
+      call.algo = as_packets ? Algo::ll16 : detail::default_algorithm(call.collective, call.type, bytes);
       if (call.collective == Collective::all_to_all && call.dst == call.src) call.algo = Algo::ll16;
     }
   }
@@ -189,13 +220,17 @@ void Collectives::run(const CollectiveCall& call, CallSite site) {
 }
 
 LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, const Stream& stream) const {
-  constexpr std::size_t kPerBlock = 16 * 1024;
+  const auto up = [](std::size_t a, std::size_t b) { return (a + b - 1) / b; };
   const auto most = static_cast<std::size_t>(workspace_.channels());
-  const std::size_t suits = (call.count * size_of(call.type) + kPerBlock - 1) / kPerBlock;
-  const std::size_t blocks = how.blocks != 0 ? how.blocks : std::clamp<std::size_t>(suits, 1, most);
+  // A word or a packet for each thread while there are blocks to have, then more for each.
+  constexpr std::size_t kWarp = 32;
+  const std::size_t few = is_of_packets(call.algo) ? 128 : 256;
+  const std::size_t words = up(bytes_by_member(call, static_cast<std::size_t>(team_.size())), bytes_of_thread(call.algo));
+  const std::size_t blocks = how.blocks != 0 ? how.blocks : std::clamp<std::size_t>(up(words, few), 1, most);
   if (blocks > most)
     throw Error(Code::out_of_range, fmt::format("{} blocks; the workspace has {} channels (WorkspaceOptions::channels)", blocks, most), world_->rank());
-  return {.grid = static_cast<std::uint32_t>(blocks), .block = static_cast<std::uint32_t>(detail::kCollectiveThreads), .stream = stream};
+  const std::size_t threads = std::clamp<std::size_t>(up(up(words, blocks), kWarp) * kWarp, kWarp, detail::kCollectiveThreads);
+  return {.grid = static_cast<std::uint32_t>(blocks), .block = static_cast<std::uint32_t>(threads), .stream = stream, .programmatic = true};
 }
 
 }  // namespace isotope

@@ -5,6 +5,7 @@
 // ISOTOPE_KERNEL  a kernel: ordinary code, launched by World::launch on whatever platform the PE drives
 // ISOTOPE_COLD    a function that is rarely called and stays out of line
 // ISOTOPE_UNROLL  before a loop of few turns that must not stay one
+// ISOTOPE_GPU_UNROLL  the same on a GPU, where arrays that a loop indexes leave the registers; a CPU makes vectors of it
 // ISOTOPE_CHECKED 1 in the `checked` preset: assertions and device-side argument checks are on
 // ISOTOPE_SIM     1 in code that is compiled for the checker (isotope_add_check)
 #pragma once
@@ -19,6 +20,7 @@
 #define ISOTOPE_KERNEL __host__ __device__ inline
 #define ISOTOPE_COLD __host__ __device__ __noinline__ inline
 #define ISOTOPE_UNROLL _Pragma("unroll")
+#define ISOTOPE_GPU_UNROLL _Pragma("unroll")
 #else
 #if ISOTOPE_SIM
 // Inlined always: so the line that a finding names is one of the user's.
@@ -30,6 +32,7 @@
 #define ISOTOPE_KERNEL inline
 #define ISOTOPE_COLD __attribute__((noinline, cold)) inline
 #define ISOTOPE_UNROLL _Pragma("GCC unroll 16")
+#define ISOTOPE_GPU_UNROLL
 #endif  // __CUDACC__
 
 // Whether this file is compiled for GPUs too, so that its kernels can be launched on one; and a name for an inline namespace

@@ -59,6 +59,20 @@ class AnyReduction {
   void finish(void* out, const void* partials, std::size_t count, int members) const {
     calls_->finish(out, partials, count, members);
   }
+  template <class Word>
+  void widen_word(Partials<static_cast<int>(sizeof(Word))>& partials, const Word& a) const {
+    widen(partials.data(), &a, lanes<sizeof(Word)>());
+  }
+  template <class Word>
+  void more_word(Partials<static_cast<int>(sizeof(Word))>& partials, const Word& a) const {
+    more(partials.data(), &a, lanes<sizeof(Word)>());
+  }
+  template <class Word>
+  Word finish_word(Partials<static_cast<int>(sizeof(Word))>& partials, int members) const {
+    Word word;
+    finish(&word, partials.data(), lanes<sizeof(Word)>(), members);
+    return word;
+  }
   void identity(void* out, std::size_t count) const { calls_->identity(out, count); }
 
  private:

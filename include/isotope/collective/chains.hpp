@@ -59,7 +59,7 @@ ISOTOPE_HD bool ring_reduce(const Stage<G>& on, const R& r, const char* src, con
   const std::size_t most = on.channel.slot_bytes() / r.partial();
   const std::size_t longest = segments.segment(0, members).count;
   std::uint64_t* counter = &on.channel.words()->rounds;
-  std::uint64_t round = begin_round(on, counter) - 1;
+  std::uint64_t round = begin_round(on, counter, false) - 1;
   const std::uint64_t first = round + 1;
   // This PE is past all earlier rounds. Its left neighbour, which need not have heard from it in the last of them, may not use
   // that one's slot before it knows.
@@ -113,7 +113,7 @@ ISOTOPE_HD bool all_reduce_ring(const Stage<G>& on, const R& r, char* dst, const
   if (!well) return false;
   // Everyone has come by now: what arrived here was made of everyone's elements. Outputs may be written.
   std::uint64_t* counter = &on.channel.words()->rounds;
-  std::uint64_t round = begin_round(on, counter) - 1;
+  std::uint64_t round = begin_round(on, counter, false) - 1;
   for (int step = 0; step + 1 < members; ++step) {
     const Slice now = segments.segment((on.me() + members - step) % members, members);
     char* place = dst + now.begin * r.element();
@@ -145,7 +145,7 @@ ISOTOPE_HD bool all_reduce_double_tree(const Stage<G>& on, const R& r, char* dst
   const std::size_t most = on.channel.slot_bytes() / r.partial();
   const std::size_t half = slice_of(count, 0, 2, part_unit(r)).count;
   std::uint64_t* counter = &on.channel.words()->rounds;
-  std::uint64_t round = begin_round(on, counter) - 1;
+  std::uint64_t round = begin_round(on, counter, false) - 1;
   const auto piece_of = [&](bool second, std::size_t piece) {
     const std::size_t begin = second ? half : 0, size = second ? count - half : half;
     const std::size_t from = piece < size ? piece : size;
@@ -203,7 +203,7 @@ ISOTOPE_HD bool broadcast_down(const Stage<G>& on, char* dst, const char* src, s
   const int parent = place == 0 ? kNoPe : ((place - 1) / arity + root) % members;
   const char* from = place == 0 ? src : dst;
   std::uint64_t* counter = &on.channel.words()->rounds;
-  std::uint64_t round = begin_round(on, counter) - 1;
+  std::uint64_t round = begin_round(on, counter, false) - 1;
   for (std::size_t at = 0; at < bytes; at += piece_bytes) {
     const std::size_t n = bytes - at < piece_bytes ? bytes - at : piece_bytes;
     ++round;

@@ -20,14 +20,14 @@ ISOTOPE_HD std::size_t part_unit(const R& r) {
 /// two_shot: each member reduces its part and gives it to everyone.
 template <Group G, class R>
 ISOTOPE_HD bool all_reduce_two_shot(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   const Slice mine = slice_of(count, on.me(), on.members(), part_unit(r));
   const std::size_t at = mine.begin * r.element();
   fold(
-      on.group, r, on.members(), [&](int k) { return on.team.at(src + at, k); }, on.members(),
+      on.workers(), r, on.members(), [&](int k) { return on.team.at(src + at, k); }, on.members(),
       // From this PE on, so that members do not all write to the same one.
       [&](int k) { return on.team.at(dst + at, on.next(k)); }, mine.count, on.members());
-  return meet(on);
+  return meet_last(on);
 }
 
 /// one_shot: each member gets everyone's data in slots of its own, and reduces all of it.
@@ -37,7 +37,7 @@ ISOTOPE_HD bool all_reduce_one_shot(const Stage<G>& on, const R& r, char* dst, c
   std::uint64_t* counter = &on.channel.words()->rounds;
   for (std::size_t begin = 0; begin < count; begin += most) {
     const std::size_t n = count - begin < most ? count - begin : most, at = begin * r.element();
-    const std::uint64_t round = begin_round(on, counter);
+    const std::uint64_t round = begin_round(on, counter, begin == 0);
     if (on.team.stopped()) return false;
     char* slot = on.channel.slot(SlotKind::plain, round, on.me());
     for (int k = 1; k < on.members(); ++k) move(on, on.team.at(slot, on.next(k)), src + at, n * r.element());
@@ -45,7 +45,7 @@ ISOTOPE_HD bool all_reduce_one_shot(const Stage<G>& on, const R& r, char* dst, c
     const Share share = share_of(on.group);
     const auto others = static_cast<std::uint32_t>(on.members() - 1);
     for (std::uint32_t k = share.first; k < others; k += share.step)
-      store(on.team.at(on.channel.flag(on.me()), on.next(static_cast<int>(k) + 1)), round, Order::release);
+      store_to(on.team, on.team.at(on.channel.flag(on.me()), on.next(static_cast<int>(k) + 1)), round, Order::release);
     bool well = true;
     Patience patience(on.team);
     for (std::uint32_t k = share.first; well && k < others; k += share.step) {
@@ -54,7 +54,7 @@ ISOTOPE_HD bool all_reduce_one_shot(const Stage<G>& on, const R& r, char* dst, c
     }
     if (!told(on.team, agree(on.group, well))) return false;
     fold(
-        on.group, r, on.members(),
+        on.workers(), r, on.members(),
         [&](int k) { return k == on.me() ? src + at : on.channel.slot(SlotKind::plain, round, k); }, 1,
         [&](int) { return dst + at; }, n, on.members());
     end_round(on, counter, round);
@@ -67,13 +67,13 @@ ISOTOPE_HD bool all_reduce_one_shot(const Stage<G>& on, const R& r, char* dst, c
 template <Group G, class R>
 ISOTOPE_HD bool reduce_direct(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count, int root,
                               bool alone) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   const Slice mine = alone ? Slice{0, on.me() == root ? count : 0} : slice_of(count, on.me(), on.members(), part_unit(r));
   const std::size_t at = mine.begin * r.element();
   fold(
-      on.group, r, on.members(), [&](int k) { return on.team.at(src + at, k); }, 1,
+      on.workers(), r, on.members(), [&](int k) { return on.team.at(src + at, k); }, 1,
       [&](int) { return on.team.at(dst + at, root); }, mine.count, on.members());
-  return meet(on);
+  return meet_last(on);
 }
 
 /// Blocks of an array, one per member: `each` elements (or bytes) of every `stride`.
@@ -85,18 +85,18 @@ struct Blocks {
 /// pull: each member reduces its own block of everyone's input.
 template <Group G, class R>
 ISOTOPE_HD bool reduce_scatter_pull(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   const char* mine = src + blocks.begin(on.me()) * r.element();
   fold(
-      on.group, r, on.members(), [&](int k) { return on.team.at(mine, k); }, 1, [&](int) { return dst; }, blocks.each,
+      on.workers(), r, on.members(), [&](int k) { return on.team.at(mine, k); }, 1, [&](int) { return dst; }, blocks.each,
       on.members());
-  return meet(on);
+  return meet_last(on);
 }
 
 /// Each member scans its part through all members in rank order, and writes each one's result.
 template <Group G, class R>
 ISOTOPE_HD bool scan_direct(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count, bool inclusive) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   const Slice part = slice_of(count, on.me(), on.members(), part_unit(r));
   const Slice mine = slice_of(part.count, static_cast<int>(on.group.thread_rank()), static_cast<int>(on.group.size()), 1);
   const std::size_t most = kPartialBlock / r.partial(), end = part.begin + mine.begin + mine.count;
@@ -116,22 +116,22 @@ ISOTOPE_HD bool scan_direct(const Stage<G>& on, const R& r, char* dst, const cha
       if (inclusive) std::memcpy(on.team.at(dst + offset, k), result, bytes);
     }
   }
-  return meet(on);
+  return meet_last(on);
 }
 
 /// push: each member gives its block to everyone.
 template <Group G>
 ISOTOPE_HD bool all_gather_push(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   char* place = dst + blocks.begin(on.me());
   for (int k = 0; k < on.members(); ++k) move(on, on.team.at(place, on.next(k)), src, blocks.each);
-  return meet(on);
+  return meet_last(on);
 }
 
 /// pull: each member gets everyone's block.
 template <Group G>
 ISOTOPE_HD bool all_gather_pull(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   // In place, each member's src is where its block lies in dst.
   const bool in_place = src == dst + blocks.begin(on.me());
   for (int k = 0; k < on.members(); ++k) {
@@ -139,7 +139,7 @@ ISOTOPE_HD bool all_gather_pull(const Stage<G>& on, char* dst, const char* src, 
     char* place = dst + blocks.begin(from);
     move(on, place, on.team.at(in_place ? place : src, from), blocks.each);
   }
-  return meet(on);
+  return meet_last(on);
 }
 
 /// The members as rows of this many: the divisor of their number nearest to its root.
@@ -153,7 +153,7 @@ ISOTOPE_HD int row_length(int members) {
 /// push_2d: to the members of the own row, then each passes the row's blocks on along its column.
 template <Group G>
 ISOTOPE_HD bool all_gather_push_2d(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   const int length = row_length(on.members()), rows = on.members() / length;
   const int row = on.me() / length, column = on.me() % length;
   char* place = dst + blocks.begin(on.me());
@@ -166,27 +166,27 @@ ISOTOPE_HD bool all_gather_push_2d(const Stage<G>& on, char* dst, const char* sr
       move(on, on.team.at(block, to), block, blocks.each);
     }
   }
-  return meet(on);
+  return meet_last(on);
 }
 
 /// direct: block k of each member's input to member k.
 template <Group G>
 ISOTOPE_HD bool all_to_all_direct(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   char* place = dst + blocks.begin(on.me());
   for (int k = 0; k < on.members(); ++k) {
     const int to = on.next(k);
     move(on, on.team.at(place, to), src + blocks.begin(to), blocks.each);
   }
-  return meet(on);
+  return meet_last(on);
 }
 
 /// flat: everyone reads from the root.
 template <Group G>
 ISOTOPE_HD bool broadcast_flat(const Stage<G>& on, char* dst, const char* src, std::size_t bytes, int root) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   move(on, dst, on.team.at(src, root), bytes);
-  return meet(on);
+  return meet_last(on);
 }
 
 }  // namespace isotope::detail

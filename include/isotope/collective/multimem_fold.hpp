@@ -26,7 +26,8 @@ ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const 
     using V = Vec<typename R::Element, 16 / static_cast<int>(sizeof(typename R::Element))>;
     if (on.team.multicast(src) != nullptr && aligned16(src) && aligned16(dst)) {
       const std::size_t words = count * r.element() / 16;
-      for (std::size_t word = on.group.thread_rank(); word < words; word += on.group.size()) {
+      const Workers workers = on.workers();
+      for (std::size_t word = workers.rank; word < words; word += workers.count) {
         const V sum = multimem_load_reduce<R::op()>(on.team, reinterpret_cast<const V*>(src) + word);
         if (to_all) {
           multimem_store(on.team, reinterpret_cast<V*>(dst) + word, sum);
@@ -39,33 +40,33 @@ ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const 
   }
   const std::size_t at = done * r.element();
   fold(
-      on.group, r, on.members(), [&](int k) { return on.team.at(src + at, k); }, to_all ? on.members() : 1,
+      on.workers(), r, on.members(), [&](int k) { return on.team.at(src + at, k); }, to_all ? on.members() : 1,
       [&](int k) { return to_all ? on.team.at(dst + at, on.next(k)) : dst + at; }, count - done, on.members());
 }
 
 template <Group G, class R>
 ISOTOPE_HD bool all_reduce_multimem_one_shot(const Stage<G>& on, const R& r, char* dst, const char* src,
                                              std::size_t count) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   fold_multicast(on, r, dst, src, count, false);
-  return meet(on);
+  return meet_last(on);
 }
 
 template <Group G, class R>
 ISOTOPE_HD bool all_reduce_multimem_two_shot(const Stage<G>& on, const R& r, char* dst, const char* src,
                                              std::size_t count) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   const Slice mine = slice_of(count, on.me(), on.members(), part_unit(r));
   const std::size_t at = mine.begin * r.element();
   fold_multicast(on, r, dst + at, src + at, mine.count, true);
-  return meet(on);
+  return meet_last(on);
 }
 
 template <Group G, class R>
 ISOTOPE_HD bool reduce_scatter_multimem(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
-  if (!meet(on)) return false;
+  if (!meet_first(on)) return false;
   fold_multicast(on, r, dst, src + blocks.begin(on.me()) * r.element(), blocks.each, false);
-  return meet(on);
+  return meet_last(on);
 }
 
 }  // namespace isotope::detail

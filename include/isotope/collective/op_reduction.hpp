@@ -18,6 +18,7 @@ class OpReduction : public detail::ReductionLoops<OpReduction<T, A>, T, detail::
   OpReduction() = default;
   ISOTOPE_HD explicit OpReduction(ReduceOp op) : op_(op) {}
 
+  static constexpr bool kOneOperation = false;
   ISOTOPE_HD ReduceOp op() const { return op_; }
   static constexpr bool finish_is_copy() { return false; }
 

@@ -150,15 +150,15 @@ template <class P>
 inline constexpr int kBatch = sizeof(typename P::Raw) <= 16 ? 4 : 1;
 
 /// Waits for one word from each of members first, first + 1, ..., `count` of them (at most kBatch<P>), passing over `me`.
-/// False: it gave up.
+/// `slots` is the first one's; the others follow at `stride`. False: it gave up.
 template <class P>
-ISOTOPE_HD bool receive(Patience& patience, const Team& team, const Channel& channel, Call call, std::size_t word,
+ISOTOPE_HD bool receive(Patience& patience, const Team& team, const char* slots, std::size_t stride, Call call, std::size_t word,
                         std::uint64_t round, int first, int count, typename P::Raw (&raw)[kBatch<P>]) {
   for (;;) {
     int missing = -1;
     ISOTOPE_UNROLL
     for (int i = 0; i < kBatch<P>; ++i) {
-      if (i < count && first + i != team.rank()) raw[i] = P::peek(channel.slot(P::kKind, round, first + i), word, round);
+      if (i < count && first + i != team.rank()) raw[i] = P::peek(slots + static_cast<std::size_t>(i) * stride, word, round);
     }
     ISOTOPE_UNROLL
     for (int i = 0; i < kBatch<P>; ++i) {
@@ -169,7 +169,34 @@ ISOTOPE_HD bool receive(Patience& patience, const Team& team, const Channel& cha
     ISOTOPE_UNROLL
     for (int i = 0; i < kBatch<P>; ++i) {
       if (i == missing)
-        P::give_up(patience, call, channel.slot(P::kKind, round, first + i), word, round, raw[i], team.world_rank(first + i));
+        P::give_up(patience, call, slots + static_cast<std::size_t>(i) * stride, word, round, raw[i], team.world_rank(first + i));
+    }
+    return false;
+  }
+  patience.met();
+  return true;
+}
+
+/// The same from all the others, whose number is known: every look is one row of loads without a branch between them.
+template <class P, int Others>
+ISOTOPE_HD bool receive_all(Patience& patience, const Team& team, const char* slots, std::size_t stride, Call call,
+                            std::size_t word, std::uint64_t round, typename P::Raw (&raw)[Others]) {
+  const auto slot = [&](int i) { return slots + static_cast<std::size_t>(i < team.rank() ? i : i + 1) * stride; };
+  for (;;) {
+    ISOTOPE_UNROLL
+    for (int i = 0; i < Others; ++i) raw[i] = P::peek(slot(i), word, round);
+    bool all = true;
+    ISOTOPE_UNROLL
+    for (int i = 0; i < Others; ++i) all = all & P::arrived(raw[i], round);
+    if (all) break;
+    if (patience.go_on()) continue;
+    int missing = Others;
+    ISOTOPE_UNROLL
+    for (int i = Others - 1; i >= 0; --i) missing = P::arrived(raw[i], round) ? missing : i;
+    ISOTOPE_UNROLL
+    for (int i = 0; i < Others; ++i) {
+      if (i == missing)
+        P::give_up(patience, call, slot(i), word, round, raw[i], team.world_rank(i < team.rank() ? i : i + 1));
     }
     return false;
   }

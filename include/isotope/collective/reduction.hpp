@@ -16,7 +16,9 @@
 
 #include "isotope/base/data_type.hpp"
 #include "isotope/base/macros.hpp"
+#include "isotope/collective/lanes.hpp"
 #include "isotope/device/combine.hpp"
+#include "isotope/platform/platform.hpp"
 
 namespace isotope {
 
@@ -70,40 +72,82 @@ class ReductionLoops {
   /// partials = a
   template <class N>
   ISOTOPE_FLAT void widen(void* __restrict partials, const void* __restrict a, N count) const {
+    ISOTOPE_GPU_UNROLL
     for (std::size_t i = 0; i < count; ++i) set_element(partials, i, widen_one(element_at<T>(a, i)));
   }
   /// partials = a (op) b
   template <class N>
   ISOTOPE_FLAT void start(void* __restrict partials, const void* a, const void* b, N count) const {
+    ISOTOPE_GPU_UNROLL
     for (std::size_t i = 0; i < count; ++i)
       set_element(partials, i, self().combine_one(widen_one(element_at<T>(a, i)), widen_one(element_at<T>(b, i))));
   }
   /// partials = partials (op) a
   template <class N>
   ISOTOPE_FLAT void more(void* __restrict partials, const void* __restrict a, N count) const {
+    ISOTOPE_GPU_UNROLL
     for (std::size_t i = 0; i < count; ++i)
       set_element(partials, i, self().combine_one(element_at<P>(partials, i), widen_one(element_at<T>(a, i))));
   }
   /// partials = partials (op) others, which are partials too
   template <class N>
   ISOTOPE_FLAT void join(void* __restrict partials, const void* __restrict others, N count) const {
+    ISOTOPE_GPU_UNROLL
     for (std::size_t i = 0; i < count; ++i)
       set_element(partials, i, self().combine_one(element_at<P>(partials, i), element_at<P>(others, i)));
   }
   /// out = partials, as elements; of an average, divided by `members`.
   template <class N>
   ISOTOPE_FLAT void finish(void* __restrict out, const void* __restrict partials, N count, int members) const {
+    ISOTOPE_GPU_UNROLL
     for (std::size_t i = 0; i < count; ++i) set_element(out, i, self().finish_one(element_at<P>(partials, i), members));
   }
   /// out = what leaves every value as it is: 0 for sums, the largest value for min, ...
   template <class N>
   ISOTOPE_FLAT void identity(void* out, N count) const {
     const T value = self().identity_one();
+    ISOTOPE_GPU_UNROLL
     for (std::size_t i = 0; i < count; ++i) set_element(out, i, value);
   }
   ISOTOPE_FLAT static P widen_one(T value) { return static_cast<P>(value); }
 
+  // The same for the elements of one word. On a GPU word and partials stay in registers.
+  template <class Word, int Bytes = static_cast<int>(sizeof(Word))>
+  ISOTOPE_FLAT void widen_word(Partials<Bytes>& partials, const Word& a) const {
+    if constexpr (kInRegisters<Word>) {
+      ISOTOPE_UNROLL
+      for (std::size_t i = 0; i < lanes<Bytes>(); ++i) partials.values[i] = widen_one(lane<T>(a, i));
+    } else {
+      widen(partials.values, &a, lanes<Bytes>());
+    }
+  }
+  template <class Word, int Bytes = static_cast<int>(sizeof(Word))>
+  ISOTOPE_FLAT void more_word(Partials<Bytes>& partials, const Word& a) const {
+    if constexpr (kInRegisters<Word>) {
+      ISOTOPE_UNROLL
+      for (std::size_t i = 0; i < lanes<Bytes>(); ++i)
+        partials.values[i] = self().combine_one(partials.values[i], widen_one(lane<T>(a, i)));
+    } else {
+      more(partials.values, &a, lanes<Bytes>());
+    }
+  }
+  template <class Word, int Bytes = static_cast<int>(sizeof(Word))>
+  ISOTOPE_FLAT Word finish_word(const Partials<Bytes>& partials, int members) const {
+    Word word{};
+    if constexpr (kInRegisters<Word>) {
+      ISOTOPE_UNROLL
+      for (std::size_t i = 0; i < lanes<Bytes>(); ++i) set_lane(word, i, self().finish_one(partials.values[i], members));
+    } else {
+      finish(&word, partials.values, lanes<Bytes>(), members);
+    }
+    return word;
+  }
+
  private:
+  /// A CPU makes vectors of loops over memory.
+  template <class Word>
+  static constexpr bool kInRegisters = platform::kIsGpu && kHasLanes<Word>;
+
   ISOTOPE_FLAT const R& self() const { return static_cast<const R&>(*this); }
 };
 
@@ -159,6 +203,8 @@ class Reduction : public detail::ReductionLoops<Reduction<T, Op, A>, T, detail::
   static_assert(reduces(data_type_of<T>, Op), "this operation is not one of this type");
   using Partial = detail::PartialOf<T, Op, A>;
 
+  /// Whether the operation is known when compiling.
+  static constexpr bool kOneOperation = true;
   static constexpr ReduceOp op() { return Op; }
   /// Whether partials are the elements already.
   static constexpr bool finish_is_copy() { return std::is_same_v<T, Partial> && Op != ReduceOp::average; }

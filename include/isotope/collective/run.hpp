@@ -98,10 +98,10 @@ ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& ca
   if constexpr (C == Collective::all_reduce) {
     if constexpr (A == Algo::one_shot) return all_reduce_one_shot(on, r, dst, src, n);
     if constexpr (A == Algo::two_shot) return all_reduce_two_shot(on, r, dst, src, n);
-    if constexpr (A == Algo::ll8) return all_reduce_packets<Ll8>(on, r, dst, src, n);
-    if constexpr (A == Algo::ll16) return all_reduce_packets<Ll16>(on, r, dst, src, n);
-    if constexpr (A == Algo::ll128) return all_reduce_packets<Ll128>(on, r, dst, src, n);
-    if constexpr (A == Algo::lamport) return all_reduce_packets<Lamport>(on, r, dst, src, n);
+    if constexpr (A == Algo::ll8) return reduce_packets<Ll8>(on, r, dst, src, {n, 0});
+    if constexpr (A == Algo::ll16) return reduce_packets<Ll16>(on, r, dst, src, {n, 0});
+    if constexpr (A == Algo::ll128) return reduce_packets<Ll128>(on, r, dst, src, {n, 0});
+    if constexpr (A == Algo::lamport) return reduce_packets<Lamport>(on, r, dst, src, {n, 0});
     if constexpr (A == Algo::multimem_one_shot) return all_reduce_multimem_one_shot(on, r, dst, src, n);
     if constexpr (A == Algo::multimem_two_shot) return all_reduce_multimem_two_shot(on, r, dst, src, n);
     if constexpr (A == Algo::ring) return all_reduce_ring(on, r, dst, src, n);
@@ -111,6 +111,8 @@ ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& ca
   } else if constexpr (C == Collective::reduce_scatter) {
     if constexpr (A == Algo::pull) return reduce_scatter_pull(on, r, dst, src, elements);
     if constexpr (A == Algo::ring) return reduce_scatter_ring(on, r, dst, src, elements);
+    if constexpr (A == Algo::ll16) return reduce_packets<Ll16>(on, r, dst, src, elements);
+    if constexpr (A == Algo::lamport) return reduce_packets<Lamport>(on, r, dst, src, elements);
     if constexpr (A == Algo::multimem) return reduce_scatter_multimem(on, r, dst, src, elements);
   } else if constexpr (C == Collective::inclusive_scan || C == Collective::exclusive_scan) {
     return scan_direct(on, r, dst, src, n, C == Collective::inclusive_scan);

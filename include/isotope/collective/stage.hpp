@@ -10,6 +10,7 @@
 #include "isotope/collective/workspace.hpp"
 #include "isotope/device/check.hpp"
 #include "isotope/device/group.hpp"
+#include "isotope/device/reach.hpp"
 #include "isotope/device/rma.hpp"
 #include "isotope/device/sync.hpp"
 #include "isotope/device/wait.hpp"
@@ -23,12 +24,25 @@ struct Stage {
   const Team& team;
   const Channel& channel;
   Call call;
+  /// The call is a whole kernel of a GPU: what earlier kernels of its stream did is complete before it starts, and what it
+  /// read is read again after it ends. Fences that only say so are left out.
+  bool whole_kernel = false;
+  /// This group is one of several that share out the call's elements, word by word; each meets its own counterparts.
+  std::uint32_t part = 0, parts = 1;
 
+  ISOTOPE_HD Workers workers() const { return {part * group.size() + group.thread_rank(), parts * group.size()}; }
+  ISOTOPE_HD bool kernel_orders() const { return platform::kIsGpu && whole_kernel; }
   ISOTOPE_HD int me() const { return team.rank(); }
   ISOTOPE_HD int members() const { return team.size(); }
-  /// Member `ranks` further on.
-  ISOTOPE_HD int next(int ranks = 1) const { return (me() + ranks) % members(); }
-  ISOTOPE_HD int previous(int ranks = 1) const { return (me() + members() - ranks) % members(); }
+  /// Member `ranks` further on or back, at most once around. Without a division, which is slow on a GPU.
+  ISOTOPE_HD int next(int ranks = 1) const {
+    const int rank = me() + ranks;
+    return rank >= members() ? rank - members() : rank;
+  }
+  ISOTOPE_HD int previous(int ranks = 1) const {
+    const int rank = me() - ranks;
+    return rank < 0 ? rank + members() : rank;
+  }
 };
 
 /// The words of a channel's barrier, for sync.hpp.
@@ -40,10 +54,19 @@ struct ChannelBarrier {
 
 /// A sync of the members' groups: what each wrote before is visible to all after it, and what each read is over.
 template <Group G>
-ISOTOPE_HD bool meet(const Stage<G>& on) {
+ISOTOPE_HD bool meet(const Stage<G>& on, Order order = Order::acq_rel) {
   on.group.sync();
   const ChannelBarrier where{on.channel.words()};
-  return await_at(on.group, on.team, where, come_to(on.group, on.team, where, Arrival{0, 0, Order::acq_rel, false}), on.call);
+  return await_at(on.group, on.team, where, come_to(on.group, on.team, where, Arrival{0, 0, order, false}), on.call);
+}
+/// The meeting that begins a call, which has written nothing yet, and the one that ends it, which reads nothing after.
+template <Group G>
+ISOTOPE_HD bool meet_first(const Stage<G>& on) {
+  return meet(on, on.kernel_orders() ? Order::acquire : Order::acq_rel);
+}
+template <Group G>
+ISOTOPE_HD bool meet_last(const Stage<G>& on) {
+  return meet(on, on.kernel_orders() ? Order::release : Order::acq_rel);
 }
 
 /// Whether all threads' parts went well. Synchronises the group.
@@ -56,12 +79,12 @@ ISOTOPE_HD bool together(const Stage<G>& on, bool well) {
   return told(on.team, well);
 }
 
-/// The number of the round that this call begins. What was read and cleared in earlier rounds is over for whoever hears from
-/// this thread now: the fence pairs with theirs, through the words that packets are made of.
+/// The number of the round that this call begins, its first one or a later one. What was read and cleared in earlier rounds is
+/// over for whoever hears from this thread now: the fence pairs with theirs, through the words that packets are made of.
 template <Group G>
-ISOTOPE_HD std::uint64_t begin_round(const Stage<G>& on, const std::uint64_t* counter) {
+ISOTOPE_HD std::uint64_t begin_round(const Stage<G>& on, const std::uint64_t* counter, bool first) {
   on.group.sync();
-  fence(Order::acq_rel, Scope::system);
+  if (!first || !on.kernel_orders()) fence_to(on.team);
   return *counter + 1;
 }
 
@@ -69,14 +92,14 @@ ISOTOPE_HD std::uint64_t begin_round(const Stage<G>& on, const std::uint64_t* co
 template <Group G>
 ISOTOPE_HD void end_round(const Stage<G>& on, std::uint64_t* counter, std::uint64_t round) {
   if (on.group.is_leader()) *counter = round;
-  on.group.sync();
+  if (!on.kernel_orders()) on.group.sync();
 }
 
 /// Tells `to` that what this group wrote before is there: `flag` is this PE's own address of the word.
 template <Group G>
 ISOTOPE_HD void post(const Stage<G>& on, std::uint64_t* flag, std::uint64_t round, int to) {
   on.group.sync();
-  if (on.group.is_leader() && !on.team.stopped()) store(on.team.at(flag, to), round, Order::release);
+  if (on.group.is_leader() && !on.team.stopped()) store_to(on.team, on.team.at(flag, to), round, Order::release);
 }
 
 /// Waits until `from` has posted that round, or a later one, on this PE's flag.
@@ -94,7 +117,8 @@ ISOTOPE_HD bool await_post(const Stage<G>& on, const std::uint64_t* flag, std::u
 /// `bytes` from `src` to `dst`, addresses as they are, by the whole group. Does not synchronise it.
 template <Group G>
 ISOTOPE_HD void move(const Stage<G>& on, void* dst, const void* src, std::size_t bytes) {
-  if (dst != src && bytes != 0) copy(on.group, dst, src, bytes);
+  const Workers workers = on.workers();
+  if (dst != src && bytes != 0) platform::copy_share(dst, src, bytes, workers.rank, workers.count);
 }
 
 }  // namespace isotope::detail

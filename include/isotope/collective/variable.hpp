@@ -27,9 +27,9 @@ ISOTOPE_HD bool collect(G group, const Team& team, const Channel& channel, T* ds
       all += count;
     });
   };
-  if (!detail::packet_round<detail::Ll16>(on, sizeof(std::uint64_t), true, mine, take)) return false;
+  if (!detail::packet_round<detail::Ll16>(on, true, sizeof(std::uint64_t), true, mine, take)) return false;
   // The first thread has read them. Who has told its count is past its earlier use of dst: ordered here, before the others go on.
-  fence(Order::acq_rel, Scope::system);
+  detail::fence_to(team);
   before = group.broadcast(static_cast<std::uint64_t>(before));
   all = group.broadcast(static_cast<std::uint64_t>(all));
   *total = all;

@@ -51,6 +51,7 @@ struct alignas(128) MemberFlag {
 
 /// The kinds of slots. Each has its own memory: what is a flag to one is data to another.
 enum class SlotKind { plain, ll8, ll16, ll128, lamport };
+inline constexpr int kSlotKinds = 5;
 
 class Channel;
 
@@ -60,7 +61,12 @@ class Workspace {
   /// `memory`: bytes(...) of symmetric memory, zeroed but for the Lamport slots, which are all ones. `members`: the most
   /// that a team using it has. `slot_bytes`: a multiple of 1920.
   ISOTOPE_HD Workspace(char* memory, int channels, int members, std::size_t slot_bytes)
-      : memory_(memory), slot_bytes_(slot_bytes), channels_(channels), members_(members) {}
+      : memory_(memory), slot_bytes_(slot_bytes), channel_bytes_(channel_bytes(members, slot_bytes)), channels_(channels), members_(members) {
+    for (int k = 0; k < kSlotKinds; ++k) {
+      offsets_[k] = offset_of(static_cast<SlotKind>(k), members, slot_bytes);
+      padded_[k] = padded(static_cast<SlotKind>(k), slot_bytes);
+    }
+  }
 
   ISOTOPE_HD int channels() const { return channels_; }
   ISOTOPE_HD int members() const { return members_; }
@@ -101,6 +107,9 @@ class Workspace {
   friend class Channel;
   char* memory_ = nullptr;
   std::size_t slot_bytes_ = 0;
+  // What the three functions above say, worked out by the host: a kernel that begins has better things to do.
+  std::size_t channel_bytes_ = 0;
+  std::size_t offsets_[kSlotKinds] = {}, padded_[kSlotKinds] = {};
   std::int32_t channels_ = 0;
   std::int32_t members_ = 0;
 };
@@ -127,20 +136,22 @@ class Channel {
   ISOTOPE_HD std::uint64_t* reply(int from) const { return &flags()[workspace_.members_ + from].value; }
   /// The slot that member `from` fills here in that round.
   ISOTOPE_HD char* slot(SlotKind kind, std::uint64_t round, int from) const {
-    const auto copies = static_cast<std::uint64_t>(Workspace::copies(kind));
-    const std::size_t index = static_cast<std::size_t>(round % copies) * static_cast<std::size_t>(workspace_.members_) +
-                              static_cast<std::size_t>(from);
-    return begin() + Workspace::offset_of(kind, workspace_.members_, workspace_.slot_bytes_) +
-           index * Workspace::padded(kind, workspace_.slot_bytes_);
+    return slots(kind, round) + static_cast<std::size_t>(from) * slot_stride(kind);
   }
+  /// The first member's, and the bytes from one member's to the next one's.
+  ISOTOPE_HD char* slots(SlotKind kind, std::uint64_t round) const {
+    const auto copies = static_cast<std::uint64_t>(Workspace::copies(kind));
+    return begin() + workspace_.offsets_[static_cast<int>(kind)] +
+           static_cast<std::size_t>(round % copies) * static_cast<std::size_t>(workspace_.members_) * slot_stride(kind);
+  }
+  ISOTOPE_HD std::size_t slot_stride(SlotKind kind) const { return workspace_.padded_[static_cast<int>(kind)]; }
 
  private:
   ISOTOPE_HD detail::MemberFlag* flags() const {
     return reinterpret_cast<detail::MemberFlag*>(begin() + sizeof(detail::ChannelWords));
   }
   ISOTOPE_HD char* begin() const {
-    return workspace_.memory_ +
-           static_cast<std::size_t>(index_) * Workspace::channel_bytes(workspace_.members_, workspace_.slot_bytes_);
+    return workspace_.memory_ + static_cast<std::size_t>(index_) * workspace_.channel_bytes_;
   }
 
   Workspace workspace_;

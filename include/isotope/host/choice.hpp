@@ -33,11 +33,13 @@ class ChoiceTable {
 
   /// What the library knows by itself.
   static ChoiceTable built_in();
+  /// The same for PEs that drive GPUs.
+  static ChoiceTable built_in_for_gpus();
   /// Throws Error(invalid_argument) naming `name` and the line.
   static ChoiceTable parse(std::string_view text, const std::string& name);
   /// The machine's: `file`, or where it is looked for when that is empty; the built-in one when there is none. Throws as
   /// parse does, and Error(invalid_argument) when a `file` that was named cannot be read.
-  static ChoiceTable load(const std::string& file);
+  static ChoiceTable load(const std::string& file, bool gpu = false);
   /// Where `isotope tune` writes unless told otherwise; empty when there is no home folder.
   static std::string default_path();
 

@@ -8,12 +8,22 @@
 #include "isotope/collective/calls.hpp"
 #include "isotope/collective/op_reduction.hpp"
 #include "isotope/collective/variable.hpp"
+#include "isotope/device/kernel_order.hpp"
 #include "isotope/host/world.hpp"
 
 namespace isotope::detail {
 
-/// Threads of a block on a GPU, and the most: each may have 128 registers.
-inline constexpr int kCollectiveThreads = 512;
+/// The most threads of a block on a GPU. Registers are dealt out as for twice as many, so that two blocks fit on a
+/// multiprocessor: one of this call and one of the next, which may come early.
+inline constexpr int kCollectiveThreads = 256, kCollectiveBound = 2 * kCollectiveThreads;
+
+/// Whether the blocks of a grid share out an algorithm's words among all their threads, so that together they walk through
+/// memory once; the others take a slice each, in which a block sends on what came to the same block of a peer.
+constexpr bool shared_by_words(Collective collective, Algo algo) {
+  return algo == Algo::pull || algo == Algo::push || algo == Algo::direct || algo == Algo::flat || algo == Algo::two_shot ||
+         algo == Algo::multimem || algo == Algo::multimem_one_shot || algo == Algo::multimem_two_shot ||
+         (collective == Collective::reduce && algo == Algo::one_shot);
+}
 
 /// Block b of the grid on channel b. R: a reduction, or the bytes of an element. No sync of the grid at the end: the end of the
 /// kernel is one.
@@ -21,9 +31,17 @@ template <Collective C, Algo A, class R>
 ISOTOPE_KERNEL void collective_kernel(Team team, Workspace workspace, CollectiveCall call, R r, CallSite site) {
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
-  const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()),
-                              128 / size_of(call.type));
-  const Stage<Block> on{block, team, channel, {name_of(C), site}};
+  std::size_t unit = 0;  // elements of a line
+  if constexpr (combines(C)) {
+    unit = 128 / r.element();
+  } else {
+    unit = r == 1 ? 128 : r == 2 ? 64 : r == 4 ? 32 : 16;
+  }
+  constexpr bool kByWords = shared_by_words(C, A) && C != Collective::inclusive_scan && C != Collective::exclusive_scan;
+  const Slice part = kByWords ? Slice{0, call.count} : slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()), unit);
+  await_previous_kernel(team);
+  allow_next_kernel();
+  const Stage<Block> on{block, team, channel, {name_of(C), site}, true, kByWords ? block.rank() : 0, kByWords ? block.grid_size() : 1};
   run_collective<Among::one, C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
 }
 
@@ -50,7 +68,7 @@ inline LaunchConfig one_group(const World& world, const Stream& stream) {
 /// Sums, the common case, by the algorithms that are fast on GPUs have a kernel of their own.
 constexpr bool has_own_kernel(Collective collective, Algo algo, ReduceOp op) {
   return op == ReduceOp::add && ((collective == Collective::all_reduce && (algo == Algo::lamport || algo == Algo::two_shot)) ||
-                                 (collective == Collective::reduce_scatter && algo == Algo::pull));
+                                 (collective == Collective::reduce_scatter && (algo == Algo::lamport || algo == Algo::pull)));
 }
 
 template <Collective C, Algo A, class T>
@@ -60,16 +78,16 @@ void launch_combining(World& world, const LaunchConfig& config, const Team& team
     if constexpr (is_narrow_float<T>) {
       if (call.accumulate == Accumulate::native) {
         using Native = OpReduction<T, Accumulate::native>;
-        return world.launch<collective_kernel<C, A, Native>, kCollectiveThreads>(config, team, workspace, call, Native(call.op), site);
+        return world.launch<collective_kernel<C, A, Native>, kCollectiveBound>(config, team, workspace, call, Native(call.op), site);
       }
     }
     if constexpr (has_own_kernel(C, A, ReduceOp::add)) {
       if (call.op == ReduceOp::add) {
         using Sum = Reduction<T, ReduceOp::add>;
-        return world.launch<collective_kernel<C, A, Sum>, kCollectiveThreads>(config, team, workspace, call, Sum{}, site);
+        return world.launch<collective_kernel<C, A, Sum>, kCollectiveBound>(config, team, workspace, call, Sum{}, site);
       }
     }
-    world.launch<collective_kernel<C, A, OpReduction<T>>, kCollectiveThreads>(config, team, workspace, call, OpReduction<T>(call.op), site);
+    world.launch<collective_kernel<C, A, OpReduction<T>>, kCollectiveBound>(config, team, workspace, call, OpReduction<T>(call.op), site);
   }
 }
 
@@ -83,7 +101,7 @@ void launch_on_gpu(World& world, const LaunchConfig& config, const Team& team, c
       if constexpr (combines(C)) {                                                                                      \
         launch_combining<C, Algo::a, T>(world, config, team, workspace, call, site);                                    \
       } else {                                                                                                          \
-        world.launch<collective_kernel<C, Algo::a, std::size_t>, kCollectiveThreads>(config, team, workspace, call, sizeof(T), site);       \
+        world.launch<collective_kernel<C, Algo::a, std::size_t>, kCollectiveBound>(config, team, workspace, call, sizeof(T), site);       \
       }                                                                                                                 \
     }                                                                                                                   \
   }

@@ -137,6 +137,7 @@ class Collectives {
                           CallSite site) const;
   [[noreturn]] void refuse(Code code, const std::string& what, const std::string& why, CallSite site) const;
   void require_symmetric(const char* call, const char* argument, const void* p, std::size_t bytes, CallSite site) const;
+  int usual_channels(CallSite site) const;
   void agree_on_choices(CallSite site) const;
   LaunchConfig shape(const CollectiveCall& call, const How& how, const Stream& stream) const;
 

@@ -1,0 +1,42 @@
+// Elements inside a word that is in registers: what loads, stores and packets carry. By shifts, not by address: on a GPU a value
+// whose address is taken leaves the registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "isotope/base/bits.hpp"
+#include "isotope/base/macros.hpp"
+
+namespace isotope::detail {
+
+template <class T>
+ISOTOPE_FLAT T lane(std::uint64_t word, std::size_t i) {
+  return bit_cast<T>(static_cast<Word<sizeof(T)>>(word >> (i * sizeof(T) * 8)));
+}
+template <class T>
+ISOTOPE_FLAT T lane(const Bits128& word, std::size_t i) {
+  constexpr std::size_t kHalf = 8 / sizeof(T);
+  return i < kHalf ? lane<T>(word.low, i) : lane<T>(word.high, i - kHalf);
+}
+
+/// Sets an element that is zero so far.
+template <class Whole, class T>
+ISOTOPE_FLAT void set_lane(Whole& word, std::size_t i, T value) {
+  if constexpr (sizeof(Whole) <= 8) {
+    word |= static_cast<Whole>(bit_cast<Word<sizeof(T)>>(value)) << (i * sizeof(T) * 8);
+  } else {
+    constexpr std::size_t kHalf = 8 / sizeof(T);
+    if (i < kHalf) {
+      set_lane(word.low, i, value);
+    } else {
+      set_lane(word.high, i - kHalf, value);
+    }
+  }
+}
+
+/// Words that have lanes.
+template <class Whole>
+inline constexpr bool kHasLanes = sizeof(Whole) <= 16;
+
+}  // namespace isotope::detail
