@@ -25,6 +25,7 @@ if [ -n "$nvshmem" ] && command -v nvcc >/dev/null; then
   fi
 fi
 [ -n "$script" ] && ! python3 -c 'import torch' 2>/dev/null && echo "no PyTorch here" && script=""
+export TORCH_SYMM_MEM_ALLOW_OVERLAPPING_DEVICES=1  # PyTorch's ranks share a GPU only when told
 export NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo NVSHMEM_SYMMETRIC_SIZE=512M
 lines=$work/lines
 # One program as a job; what it prints for us goes to the lines, the end of its complaints to the terminal.

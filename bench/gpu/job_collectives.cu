@@ -29,8 +29,9 @@ class Bench {
     algorithms.push_back(Algo::automatic);
     for (const Algo algo : algorithms) {
       // A word at a time is no way to move megabytes, and takes minutes.
-      const bool by_words = algo == Algo::ll8 || algo == Algo::ll16 || algo == Algo::ll128;
-      if ((by_words && bytes > (64 << 10)) || (algo == Algo::lamport && bytes > (1 << 20))) continue;
+      const bool by_words = algo == Algo::ll8 || algo == Algo::ll16 || algo == Algo::ll128 || algo == Algo::ring ||
+                            algo == Algo::double_tree;
+      if ((by_words && bytes > (64 << 10)) || ((algo == Algo::lamport || algo == Algo::one_shot) && bytes > (1 << 20))) continue;
       const double us = beside::microseconds_in_graph(raw_, [&] { world_.barrier(); }, [&] { call(How{.algo = algo}); });
       const std::string who = algo == Algo::automatic ? "isotope" : std::string("isotope ") + name_of(algo);
       if (world_.rank() == 0) beside::print(who.c_str(), name, world_.size(), bytes, 0, 0, "us", us);

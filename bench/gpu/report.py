@@ -17,7 +17,7 @@ def label(row):
     size = row["bytes"]
     text = row["name"].replace("_", " ")
     if row["name"] in ("barrier", "sync", "sync_relaxed"):
-        return f"{text}, {row['pes']} PEs"
+        return f"{text}, {row['pes']} PEs, {row['threads']} threads"
     if row["name"] == "put_signal":
         return f"{text}, {size if size < 1024 else f'{size // 1024} Ki'}B, {row['threads']} threads"
     if row["name"] in ("put", "get") or row["name"].startswith("atomic"):
@@ -94,7 +94,8 @@ def picture(result):
     return "\n".join(out) + "\n"
 
 
-def main():
+def publish(script, table, picture):
+    """Writes the page and the picture that a script makes of a file, or with --check compares them."""
     check = "--check" in sys.argv
     source, page, svg = [argument for argument in sys.argv[1:] if argument != "--check"]
     with open(source, encoding="utf-8") as file:
@@ -109,7 +110,7 @@ def main():
         with open(svg, encoding="utf-8") as file:
             same = file.read() == drawn
         if wanted != text or not same:
-            print(f"{page} or {svg} is not what {source} says; run bench/gpu/report.py {source} {page} {svg}")
+            print(f"{page} or {svg} is not what {source} says; run bench/gpu/{script} {source} {page} {svg}")
             sys.exit(1)
         return
     with open(page, "w", encoding="utf-8") as file:
@@ -119,4 +120,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    publish("report.py", table, picture)

@@ -36,7 +36,7 @@ TEST(ChoiceTable, ChoosesByBytesAndTheNearestNumberOfPes) {
 }
 
 TEST(ChoiceTable, RoundsTripThroughText) {
-  for (const ChoiceTable& table : {ChoiceTable::built_in(), ChoiceTable::parse(kText, "a table"), ChoiceTable({}, "empty")}) {
+  for (const ChoiceTable& table : {ChoiceTable::built_in(), ChoiceTable::built_in_for_gpus(), ChoiceTable::parse(kText, "a table"), ChoiceTable({}, "empty")}) {
     const ChoiceTable again = ChoiceTable::parse(table.text(), "again");
     ASSERT_EQ(again.rows().size(), table.rows().size());
     for (std::size_t i = 0; i < table.rows().size(); ++i) {
