@@ -1,10 +1,14 @@
 // Copies: those that are done when the call returns, and those that travel by themselves as tasks of their own.
+#include <fmt/format.h>
+
 #include <cstring>
 #include <memory>
 
+#include "check/advice.hpp"
 #include "check/findings.hpp"
 #include "check/memory.hpp"
 #include "check/scheduler.hpp"
+#include "check/step_log.hpp"
 #include "check/text.hpp"
 #include "check/timeline.hpp"
 #include "check/words.hpp"
@@ -30,6 +34,7 @@ void send(std::function<void()> work) {
     if (sender->state == State::delivery) Scheduler::instance().wake(*sender);
   };
   me.deliveries.push_back(delivery);
+  log_event(me, "sends a non-blocking put");
   me.tick();
 }
 
@@ -110,6 +115,7 @@ void complete_puts() {
   Task* me = Scheduler::current();
   if (me == nullptr || me->deliveries.empty()) return;
   check::await_deliveries(*me);
+  check::log_event(*me, "its non-blocking puts are complete");
   for (const auto& one : me->deliveries) me->clock.join(one->clock);
   me->deliveries.clear();
 }
@@ -134,6 +140,11 @@ void begin_wait(const void* word, std::size_t bytes, Cmp cmp, std::uint64_t expe
   Task* me = Scheduler::current();
   if (me == nullptr) return;
   me->wait = {word, bytes, cmp, expected, from, call, site};
+  check::advise_wait(me->wait);
+  if (check::logging_steps()) {
+    check::log_event(*me, fmt::format("waits until that is {} {}, in {} at {}", check::cmp_text(cmp),
+                                      check::value_text(expected), call, check::site_text(site)));
+  }
   check::timeline_begin(*me, call);
 }
 
@@ -141,6 +152,7 @@ void end_wait() {
   Task* me = Scheduler::current();
   if (me == nullptr) return;
   if (check::Location* location = Scheduler::instance().find_location(me->wait.word)) ++location->waits_met;
+  check::log_event(*me, "has what it waited for");
   me->wait = {};
   check::timeline_end(*me);
 }
@@ -154,6 +166,7 @@ void name_kernel(const char* text) {
   if (me == nullptr) return;
   me->kernel = text;
   check::timeline_begin(*me, check::kernel_name(text));
+  if (check::logging_steps()) check::log_event(*me, "begins kernel " + check::kernel_name(text));
   Scheduler::instance().note_incarnation(*me);
 }
 

@@ -15,6 +15,7 @@ namespace {
 struct Node {
   std::vector<Candidate> candidates;
   TaskId chosen = 0;
+  std::uint32_t older = 0;  // not 0: a load that sees the latest value or one of so many before it
   std::set<TaskId> done, to_try, sleeping;
 
   const Candidate& of(TaskId id) const {
@@ -25,6 +26,7 @@ struct Node {
   }
   /// Who need not be tried right after the chosen step: it was tried here, and the step does not matter to it.
   std::set<TaskId> sleeping_after() const {
+    if (older != 0) return sleeping;
     std::set<TaskId> after;
     for (const std::set<TaskId>* from : {&sleeping, &done}) {
       for (const TaskId id : *from) {
@@ -32,6 +34,17 @@ struct Node {
       }
     }
     return after;
+  }
+  /// Goes on to the next choice; false: everything was tried.
+  bool advance() {
+    if (older != 0) return chosen < older ? ++chosen, true : false;
+    for (const TaskId id : to_try) {
+      if (done.count(id) != 0 || sleeping.count(id) != 0) continue;
+      chosen = id;
+      done.insert(id);
+      return true;
+    }
+    return false;
   }
 };
 
@@ -49,6 +62,7 @@ void find_reversals(std::vector<Node>& order) {
     for (const auto& [id, step] : from) into[id] = std::max(into[id], step);
   };
   for (std::size_t j = 0; j < order.size(); ++j) {
+    if (order[j].older != 0) continue;  // nobody else notices what a load has seen
     const TaskId task = order[j].chosen;
     const Candidate step = order[j].of(task);
     Known& known = tasks[task];
@@ -89,29 +103,34 @@ void find_reversals(std::vector<Node>& order) {
 
 }  // namespace
 
-CheckResult explore(const CheckOptions& options, const PeMain& pe_main) {
+CheckResult explore(const CheckOptions& options, const PeMain& pe_main, AdviceBook& advice) {
   CheckResult result;
   std::vector<Node> order;
   while (result.schedules < options.schedules) {
-    std::vector<TaskId> beginning;
+    Choices beginning;
     for (const Node& node : order) beginning.push_back(node.chosen);
     const std::set<TaskId> sleeping = order.empty() ? std::set<TaskId>{} : order.back().sleeping_after();
     const RunResult run = play(
         options, [&] { return explore_strategy(beginning, sleeping); }, pe_main, true);
     ++result.schedules;
     result.steps += run.steps;
+    advice.add(run.advice);
+    const ExploredTrace trace = parse_trace(run.trace);
     if (run.found) {
       result.found = true;
       result.kind = run.kind;
       result.verdict = run.verdict;
       result.report = run.report;
+      Choices found;
+      for (const ExploredStep& step : trace.steps) found.push_back(step.chosen);
+      result.order = order_text(found);
       return result;
     }
-    const ExploredTrace trace = parse_trace(run.trace);
     for (std::size_t i = order.size(); i < trace.steps.size(); ++i) {
       Node node;
       node.candidates = trace.steps[i].candidates;
       node.chosen = trace.steps[i].chosen;
+      node.older = trace.steps[i].older;
       if (!order.empty()) node.sleeping = order.back().sleeping_after();
       node.done = {node.chosen};
       node.to_try = {node.chosen};
@@ -124,15 +143,7 @@ CheckResult explore(const CheckOptions& options, const PeMain& pe_main) {
         result.complete = true;
         return result;
       }
-      Node& node = order.back();
-      TaskId next = 0;
-      for (const TaskId id : node.to_try) {
-        if (next == 0 && node.done.count(id) == 0 && node.sleeping.count(id) == 0) next = id;
-      }
-      if (next == 0) continue;
-      node.chosen = next;
-      node.done.insert(next);
-      break;
+      if (order.back().advance()) break;
     }
   }
   return result;

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "check/advice.hpp"
 #include "check/findings.hpp"
-#include "check/memory.hpp"
 #include "check/groups.hpp"
+#include "check/memory.hpp"
+#include "check/older.hpp"
 #include "check/scheduler.hpp"
+#include "check/step_log.hpp"
 #include "check/text.hpp"
 #include "isotope/base/error.hpp"
 #include "isotope/host/launch.hpp"
@@ -30,6 +33,7 @@ void meet(const std::vector<Task*>& tasks) {
     one->clock = all;
     if (!extra.empty()) one->extra = extra;
     one->tick();
+    note_access(*one, 0);
   }
 }
 
@@ -45,9 +49,11 @@ void sync_block(Task& self) {
   Block& block = *self.block;
   block.waiting.push_back(&self);
   if (block.waiting.size() + block.returned == block.threads) {
+    log_event(self, "comes last to the block sync", self.last_pc);
     release_block(block);
     return;
   }
+  log_event(self, "waits in the block sync", self.last_pc);
   Scheduler::instance().block(State::block_sync);
 }
 
@@ -228,7 +234,9 @@ void* dynamic_shared(std::size_t* bytes) noexcept {
 }
 
 void relax(std::uint32_t) noexcept {
-  if (Scheduler::current() != nullptr) Scheduler::instance().relax();
+  if (Scheduler::current() == nullptr) return;
+  check::advise_library_poll(*Scheduler::current());
+  Scheduler::instance().relax();
 }
 
 /// Time is counted in steps: the same in every run of a seed.

@@ -36,6 +36,24 @@ struct Written {
   std::uint64_t step = 0;
 };
 
+/// What a word was from one store to the next. Loads that nothing orders after the next one may still see it.
+struct Value {
+  std::uint64_t value = 0;
+  std::uint64_t version = 0;  // of the Location, once it was stored
+  TaskId task = 0;            // 0: it was there before the first atomic store
+  Epoch epoch = 0;
+  std::uint64_t access = 0;   // when, in accesses of the whole run
+  std::vector<std::shared_ptr<const StoreRecord>> sequence;  // as Location::sequence was then
+};
+
+/// A task has read that version, so neither it nor whoever comes after it may read an older one.
+struct Reading {
+  TaskId task = 0;
+  Epoch epoch = 0;
+  std::uint64_t version = 0;
+  std::uint32_t late = 0;  // readings of an older version since then
+};
+
 struct Location {
   std::uintptr_t address = 0;
   int bytes = 0;
@@ -46,6 +64,11 @@ struct Location {
   std::uint64_t writes = 0;
   std::uint64_t waits_met = 0;
   std::vector<Task*> lookers;
+  // Of schedules in which loads may see older values (older.hpp): the latest store without its sequence, what was there
+  // before it, oldest first, and who has read what.
+  Value latest;
+  std::vector<Value> older;
+  std::vector<Reading> readings;
 
   static constexpr std::size_t kKept = 16;
 };

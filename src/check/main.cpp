@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "check/advice.hpp"
 #include "check/explore.hpp"
+#include "check/explore_strategy.hpp"
 #include "check/report.hpp"
 #include "check/run.hpp"
+#include "check/step_log.hpp"
 #include "isotope/base/error.hpp"
 #include "isotope/host/check.hpp"
 #include "isotope/host/main.hpp"
@@ -33,6 +36,7 @@ CheckOptions parse_options(const std::string& text) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) continue;
     const std::string name = word.substr(0, equals);
+    if (name == "order") options.order = word.substr(equals + 1);
     const std::uint64_t value = std::strtoull(word.c_str() + equals + 1, nullptr, 10);
     if (name == "pes") options.pes = static_cast<int>(value);
     if (name == "seed") options.seed = value;
@@ -41,14 +45,36 @@ CheckOptions parse_options(const std::string& text) {
     if (name == "depth") options.depth = static_cast<int>(value);
     if (name == "steps") options.steps = value;
     if (name == "leaks") options.leaks = value != 0;
+    if (name == "advice") options.advice = value != 0;
+    if (name == "show_steps") options.show_steps = value != 0;
+    if (name == "first_step") options.first_step = value;
+    if (name == "last_step") options.last_step = value;
   }
   return options;
 }
 
-CheckResult run_schedules(const CheckOptions& options, const check::PeMain& pe_main) {
+void refuse_bad(const CheckOptions& options) {
   if (options.pes < 1 || options.pes > 1024)
     throw Error(Code::invalid_argument, fmt::format("check: {} PEs; 1 to 1024 were expected", options.pes));
-  if (options.strategy == CheckStrategy::exhaustive) return check::explore(options, pe_main);
+  if (!options.order.empty() && options.strategy != CheckStrategy::exhaustive)
+    throw Error(Code::invalid_argument, "check: an order belongs to the exhaustive strategy; set that too");
+  if (options.show_steps && options.schedules != 1 && options.order.empty()) {
+    throw Error(Code::invalid_argument, fmt::format("check: the steps of {} schedules; they are shown of one, so set schedules to 1",
+                                                    options.schedules));
+  }
+}
+
+void add_run(CheckResult& result, const check::RunResult& run) {
+  ++result.schedules;
+  result.steps += run.steps;
+  result.found = run.found;
+  result.kind = run.kind;
+  result.verdict = run.verdict;
+  result.report = run.report;
+}
+
+/// One schedule after another, until one has a finding.
+CheckResult try_seeds(const CheckOptions& options, const check::PeMain& pe_main, check::AdviceBook& advice) {
   CheckResult result;
   for (std::uint64_t i = 0; i < options.schedules && !result.found; ++i) {
     const std::uint64_t seed = options.seed + i;
@@ -57,15 +83,33 @@ CheckResult run_schedules(const CheckOptions& options, const check::PeMain& pe_m
       return check::random_strategy(seed, options.pes);
     };
     const check::RunResult run = check::play(options, make, pe_main, options.schedules != 1);
-    ++result.schedules;
-    result.steps += run.steps;
-    if (!run.found) continue;
-    result.found = true;
-    result.kind = run.kind;
-    result.verdict = run.verdict;
-    result.report = run.report;
-    result.seed = seed;
+    add_run(result, run);
+    advice.add(run.advice);
+    if (run.found) result.seed = seed;
+    if (options.show_steps) result.step_log = check::step_log_for_people(run.step_log);
   }
+  return result;
+}
+
+/// One order of an exhaustive search again.
+CheckResult play_order(const CheckOptions& options, const check::PeMain& pe_main, check::AdviceBook& advice) {
+  CheckResult result;
+  const check::Choices order = check::parse_order(options.order);
+  const check::RunResult run = check::play(options, [&] { return check::explore_strategy(order, {}); }, pe_main, false);
+  add_run(result, run);
+  advice.add(run.advice);
+  result.order = options.order;
+  if (options.show_steps) result.step_log = check::step_log_for_people(run.step_log);
+  return result;
+}
+
+CheckResult run_schedules(const CheckOptions& options, const check::PeMain& pe_main) {
+  refuse_bad(options);
+  check::AdviceBook advice;
+  CheckResult result = options.strategy != CheckStrategy::exhaustive ? try_seeds(options, pe_main, advice)
+                       : options.order.empty()                       ? check::explore(options, pe_main, advice)
+                                                                     : play_order(options, pe_main, advice);
+  result.advice = advice.lines();
   return result;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "check/explore_strategy.hpp"
+#include "check/text.hpp"
 #include "isotope/host/info.hpp"
 
 namespace isotope::check {
@@ -25,48 +27,18 @@ std::string quoted(const std::string& word) {
 std::string replay_command(const CheckOptions& options, const CheckResult& result, const std::vector<std::string>& argv) {
   std::string command = fmt::format("isotope check -n {}", options.pes);
   if (options.strategy == CheckStrategy::exhaustive) {
-    command += " --strategy exhaustive";
+    command += " --order " + result.order;
   } else {
     if (options.strategy == CheckStrategy::pct) command += fmt::format(" --strategy pct --depth {}", options.depth);
     command += fmt::format(" --seed {}", result.seed);
   }
+  if (options.steps != CheckOptions{}.steps) command += fmt::format(" --max-steps {}", options.steps);
   if (!options.leaks) command += " --no-leaks";
   for (const std::string& word : argv) command += " " + quoted(word);
   return command;
 }
 
-/// Lines of at most 80 columns: what is longer goes on below, indented.
-std::string wrapped(const std::string& text) {
-  constexpr std::size_t kColumns = 80;
-  std::string out, line;
-  const auto flush = [&] {
-    std::size_t indent = line.find_first_not_of(' ');
-    indent = indent == std::string::npos ? 0 : indent;
-    while (line.size() > kColumns) {
-      std::size_t cut = line.rfind(' ', kColumns);
-      if (cut == std::string::npos || cut <= indent) break;  // one long word
-      out += line.substr(0, cut) + '\n';
-      line = std::string(indent + 4, ' ') + line.substr(cut + 1);
-      indent += 4;
-    }
-    out += line;
-    line.clear();
-  };
-  for (const char c : text) {
-    if (c != '\n') {
-      line += c;
-      continue;
-    }
-    flush();
-    out += '\n';
-  }
-  flush();
-  return out;
-}
-
-}  // namespace
-
-int print_result(const CheckOptions& options, const CheckResult& result, const std::vector<std::string>& argv) {
+int print_finding(const CheckOptions& options, const CheckResult& result, const std::vector<std::string>& argv) {
   const bool color = use_color(1);
   const char* bold = color ? "\033[1;31m" : "";
   const char* good = color ? "\033[1;32m" : "";
@@ -79,17 +51,34 @@ int print_result(const CheckOptions& options, const CheckResult& result, const s
                       : result.complete                             ? "; every order was tried"
                                                                     : "; not every order was tried";
     fmt::print("{}isotope check: no finding{} in {}{}\n", good, off, schedules, all);
-    std::fflush(stdout);
     return 0;
   }
   // The first line of a report says what it is.
-  const std::string report = wrapped("isotope check: " + result.report);
+  const std::string report = folded("isotope check: " + result.report);
   const std::size_t line = report.find('\n');
   fmt::print("{}{}{}{}\n", bold, report.substr(0, line), off, line == std::string::npos ? "" : report.substr(line));
   fmt::print("  verdict: {} ({})\n", result.verdict, result.kind);
+  // What does not fit is a mistake on the line: playing it again shows nothing.
+  if (result.kind == kBadOrder) return 2;
   fmt::print("found after {}\nreplay: {}\n", schedules, replay_command(options, result, argv));
-  std::fflush(stdout);
   return 1;
+}
+
+}  // namespace
+
+int print_result(const CheckOptions& options, const CheckResult& result, const std::vector<std::string>& argv) {
+  if (options.show_steps) fmt::print("{}", result.step_log);
+  const int status = print_finding(options, result, argv);
+  const char* yellow = use_color(1) ? "\033[1;33m" : "";
+  const char* off = use_color(1) ? "\033[0m" : "";
+  for (const std::string& one : result.advice) {
+    const std::string text = folded("advice: " + one);
+    const std::size_t line = text.find('\n');
+    fmt::print("{}{}{}{}\n", yellow, text.substr(0, line), off, text.substr(line));
+  }
+  if (options.advice && result.advice.empty()) fmt::print("no advice\n");
+  std::fflush(stdout);
+  return status;
 }
 
 }  // namespace isotope::check

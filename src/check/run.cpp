@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <functional>
 
+#include "check/advice.hpp"
 #include "check/findings.hpp"
 #include "check/scheduler.hpp"
 #include "check/source.hpp"
+#include "check/step_log.hpp"
 #include "check/text.hpp"
 #include "check/timeline.hpp"
 #include "isotope/base/error.hpp"
@@ -24,6 +26,7 @@ namespace isotope::check {
 namespace {
 
 constexpr char kField = '\x03';
+constexpr std::size_t kFields = 6;
 /// A loop that never comes to the checker can be stopped only so. Far longer than any run that makes progress.
 constexpr unsigned kMostSeconds = 300;
 
@@ -41,14 +44,13 @@ void draw(const std::string& title) {
   }
 }
 
-[[noreturn]] void tell(const std::string& kind, const std::string& verdict, const std::string& text) {
-  std::string message = fmt::format("{}{}{}{}{}{}{}{}", kind, kField, verdict, kField, text, kField,
-                                    Scheduler::current() != nullptr ? Scheduler::instance().steps() : 0, kField);
+/// What the parent is to know, in fields; the choices come last, since they hold any byte.
+void send_result(const std::string& kind, const std::string& verdict, const std::string& text, std::uint64_t steps) {
+  std::string message;
+  for (const std::string& field : {kind, verdict, text, std::to_string(steps), advice_text(), step_log()}) message += field + kField;
   if (g_strategy != nullptr) message += g_strategy->trace();
-  if (!kind.empty()) draw(verdict);
   os::flush_stdio();
   (*g_send)(message);
-  os::exit_now(0);
 }
 
 void crashed(int signal, const void* pc) {
@@ -68,6 +70,8 @@ void play_here(const CheckOptions& options, const MakeStrategy& make, const PeMa
   if (knobs.heap_max_bytes == 0) os::set_environment("ISOTOPE_HEAP_MAX", "1GiB");
   const std::unique_ptr<Strategy> strategy = make();
   g_strategy = strategy.get();
+  if (options.advice) turn_on_advice();
+  if (options.show_steps) log_steps(options.first_step, options.last_step);
   Scheduler scheduler(*strategy, {.steps = options.steps, .stack_bytes = knobs.stack_bytes});
   scheduler.run(options.pes, [&](int pe) {
     const int status = pe_main(pe);
@@ -78,16 +82,17 @@ void play_here(const CheckOptions& options, const MakeStrategy& make, const PeMa
   });
   if (options.leaks) report_leaks();
   if (options.schedules == 1) draw("no finding");
-  const std::uint64_t steps = scheduler.steps();
-  std::string message = fmt::format("{}{}{}{}{}", kField, kField, kField, steps, kField);
-  message += strategy->trace();
-  os::flush_stdio();
-  (*g_send)(message);
+  send_result("", "", "", scheduler.steps());
 }
 
 }  // namespace
 
-void finish(const std::string& kind, const std::string& verdict, const std::string& text) { tell(kind, verdict, text); }
+void finish(const std::string& kind, const std::string& verdict, const std::string& text) {
+  if (Task* last = Scheduler::current()) ++last->bookkeeping;  // what follows is not the program's doing
+  if (!kind.empty()) draw(verdict);
+  send_result(kind, verdict, text, Scheduler::current() != nullptr ? Scheduler::instance().steps() : 0);
+  os::exit_now(0);
+}
 
 RunResult play(const CheckOptions& options, const MakeStrategy& strategy, const PeMain& pe_main, bool quiet) {
   const os::ChildResult child = os::run_child(quiet, [&](const std::function<void(const std::string&)>& send) {
@@ -97,13 +102,13 @@ RunResult play(const CheckOptions& options, const MakeStrategy& strategy, const 
   RunResult result;
   std::vector<std::string> fields;
   std::size_t at = 0;
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < kFields; ++i) {
     const std::size_t end = child.bytes.find(kField, at);
     if (end == std::string::npos) break;
     fields.push_back(child.bytes.substr(at, end - at));
     at = end + 1;
   }
-  if (fields.size() < 4) {
+  if (fields.size() < kFields) {
     result.found = true;
     result.kind = "crash";
     result.verdict = child.exited ? "ended early" : os::signal_name(child.status);
@@ -116,6 +121,8 @@ RunResult play(const CheckOptions& options, const MakeStrategy& strategy, const 
   result.verdict = fields[1];
   result.report = with_source_lines(fields[2]);
   result.steps = std::strtoull(fields[3].c_str(), nullptr, 10);
+  result.advice = fields[4];
+  result.step_log = fields[5];
   result.trace = child.bytes.substr(at);
   return result;
 }

@@ -15,6 +15,8 @@ struct RunResult {
   bool found = false;
   std::string kind, verdict, report;
   std::uint64_t steps = 0;
+  std::string advice;    // as advice_text() has it
+  std::string step_log;  // as step_log() has it
   std::string trace;  // what an exploring Strategy wrote down
 };
 

@@ -5,6 +5,7 @@
 
 #include "check/findings.hpp"
 #include "check/memory.hpp"
+#include "check/older.hpp"
 #include "isotope/base/error.hpp"
 
 namespace isotope::check {
@@ -214,12 +215,12 @@ void Scheduler::wake(Task& task) {
   make_runnable(task);
 }
 
-void Scheduler::look(Location& location, const void* pc) {
+void Scheduler::look(Location& location, std::uint64_t version, const void* pc) {
   Task& me = *g_current;
   for (Look& one : me.looks) {
     if (one.location != &location || one.pc != pc) continue;
-    if (one.version != location.version) {
-      one.version = location.version;
+    if (one.version != version) {
+      one.version = version;
       one.times = 0;
     } else if (++one.times >= kSpins) {
       // A loop of the program's own: the same as relax(), but it may have an end of its own.
@@ -228,7 +229,7 @@ void Scheduler::look(Location& location, const void* pc) {
     }
     return;
   }
-  me.looks.push_back({&location, location.version, pc, 0});
+  me.looks.push_back({&location, version, pc, 0});
 }
 
 void Scheduler::relax() {
@@ -272,17 +273,20 @@ void Scheduler::changed(Location& location, Task& by, const Written& what) {
   for (Task* one : lookers) wake(*one);
 }
 
-void Scheduler::plain_store(Task& task, std::uintptr_t address, const void* pc) {
-  Location* location = find_location(reinterpret_cast<const void*>(address));
-  if (location == nullptr) return;
-  location->sequence.clear();
-  Written what;
-  what.known = false;
-  what.task = task.id;
-  what.epoch = task.epoch();
-  what.pc = pc;
-  what.step = steps_;
-  changed(*location, task, what);
+void Scheduler::plain_store(Task& task, std::uintptr_t cell, std::uint8_t mask, const void* pc) {
+  for (std::uintptr_t at = 0; at < 8; ++at) {
+    Location* location = (mask >> at & 1) != 0 ? find_location(reinterpret_cast<const void*>(cell + at)) : nullptr;
+    if (location == nullptr) continue;
+    location->sequence.clear();
+    forget_older(*location);
+    Written what;
+    what.known = false;
+    what.task = task.id;
+    what.epoch = task.epoch();
+    what.pc = pc;
+    what.step = steps_;
+    changed(*location, task, what);
+  }
 }
 
 Location& Scheduler::location(const void* address, int bytes) {

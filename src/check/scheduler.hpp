@@ -65,17 +65,19 @@ class Scheduler {
   void block(State state);
   void wake(Task& task);
 
-  /// The current task has read the word; relax() then waits until one of those it has read changes.
-  void look(Location& location, const void* pc);
+  /// The current task has read that version of the word; relax() then waits until one of those it has read changes.
+  void look(Location& location, std::uint64_t version, const void* pc);
   void relax();
   /// The word has changed: whoever looks at it goes on.
   void changed(Location& location, Task& by, const Written& what);
-  void plain_store(Task& task, std::uintptr_t address, const void* pc);
+  /// Bytes of the 8 at `cell` change, in which some word lies.
+  void plain_store(Task& task, std::uintptr_t cell, std::uint8_t mask, const void* pc);
 
   Location& location(const void* address, int bytes);
   Location* find_location(const void* address);
 
   std::uint64_t steps() const { return steps_; }
+  Strategy& strategy() { return strategy_; }
   const std::vector<std::shared_ptr<Task>>& tasks() const { return live_; }
   int pes() const { return pes_; }
 

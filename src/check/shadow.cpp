@@ -4,6 +4,7 @@
 
 #include "check/findings.hpp"
 #include "check/scheduler.hpp"
+#include "check/step_log.hpp"
 #include "check/task.hpp"
 #include "os/memory.hpp"
 
@@ -61,6 +62,7 @@ void Shadow::for_each_cell(std::uintptr_t address, std::size_t bytes, Fn fn) {
 void Shadow::access(Task& task, std::uintptr_t address, std::size_t bytes, std::uint8_t flags, Scope scope,
                     const void* pc) {
   if (find(address) == nullptr || bytes == 0) return;
+  if ((flags & kAtomic) == 0 && logging_steps()) log_plain(task, address, bytes, (flags & kWrite) != 0, pc);
   for_each_cell(address, bytes, [&](Region& region, std::uintptr_t at, std::uint8_t mask) {
     access_cell(task, region, at, mask, flags, scope, pc);
   });
@@ -85,7 +87,7 @@ void Shadow::access_cell(Task& task, Region& region, std::uintptr_t address, std
   }
   if (now.writes()) {
     cell.written |= mask;
-    if (cell.words != 0 && (flags & kAtomic) == 0) Scheduler::instance().plain_store(task, address, pc);
+    if (cell.words != 0 && (flags & kAtomic) == 0) Scheduler::instance().plain_store(task, address / 8 * 8, mask, pc);
   }
 
   // Looks at what is remembered and keeps what `now` does not stand for.

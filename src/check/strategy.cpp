@@ -8,11 +8,28 @@ namespace isotope::check {
 
 namespace {
 
+/// Which values loads see: in half of the runs always the latest, in the others an older one in every second or eighth
+/// load that may. Random numbers of its own, so that a program with no such load runs as it would without.
+class OldValues {
+ public:
+  explicit OldValues(std::uint64_t seed) : random_(~seed) {
+    if (random_.one_in(2)) rate_ = random_.one_in(2) ? 2 : 8;
+  }
+  bool any() const { return rate_ != 0; }
+  std::uint32_t choose(std::uint32_t count) {
+    return random_.one_in(rate_) ? 1 + static_cast<std::uint32_t>(random_.below(count)) : 0;
+  }
+
+ private:
+  Random random_;
+  std::uint64_t rate_ = 0;
+};
+
 /// Each run draws how often it switches and, in half of the runs, a PE that is slow: bugs of one PE that is a round ahead
 /// need long stretches in which another one stands still.
 class RandomStrategy final : public Strategy {
  public:
-  RandomStrategy(std::uint64_t seed, int pes) : random_(seed) {
+  RandomStrategy(std::uint64_t seed, int pes) : random_(seed), old_(seed) {
     constexpr std::uint64_t kRates[] = {1, 2, 8, 32};
     rate_ = kRates[random_.below(4)];
     slow_ = random_.one_in(2) ? static_cast<int>(random_.below(static_cast<std::uint64_t>(pes))) : -1;
@@ -26,6 +43,8 @@ class RandomStrategy final : public Strategy {
     for (int again = 0; again < 4 && is_slow(*chosen); ++again) chosen = pick(runnable);
     return chosen;
   }
+  bool shows_older() const override { return old_.any(); }
+  std::uint32_t choose_older(std::uint32_t count) override { return old_.choose(count); }
 
  private:
   Task* pick(const std::vector<Task*>& runnable) { return runnable[random_.below(runnable.size())]; }
@@ -34,6 +53,7 @@ class RandomStrategy final : public Strategy {
   }
 
   Random random_;
+  OldValues old_;
   std::uint64_t rate_ = 1;
   int slow_ = -1;
   bool slow_deliveries_ = false;
@@ -43,7 +63,7 @@ class RandomStrategy final : public Strategy {
 /// `depth` steps chosen beforehand the running one falls behind all others.
 class PctStrategy final : public Strategy {
  public:
-  PctStrategy(std::uint64_t seed, int depth, std::uint64_t steps) : random_(seed) {
+  PctStrategy(std::uint64_t seed, int depth, std::uint64_t steps) : random_(seed), old_(seed) {
     for (int i = 0; i < depth; ++i) changes_.push_back(random_.below(steps));
     std::sort(changes_.begin(), changes_.end());
   }
@@ -61,9 +81,12 @@ class PctStrategy final : public Strategy {
     }
     return first;
   }
+  bool shows_older() const override { return old_.any(); }
+  std::uint32_t choose_older(std::uint32_t count) override { return old_.choose(count); }
 
  private:
   Random random_;
+  OldValues old_;
   std::vector<std::uint64_t> changes_;
   std::size_t next_ = 0;
   std::uint64_t choices_ = 0;

@@ -44,6 +44,10 @@ class Strategy {
   virtual void born(Task&) {}
   /// What it will do when it runs next.
   virtual void announce(Task&, const Step&) {}
+  /// Whether loads may see older values in this run.
+  virtual bool shows_older() const { return false; }
+  /// A load may see the latest value or one of the `count` before it: how far back it goes.
+  virtual std::uint32_t choose_older(std::uint32_t count) { return static_cast<void>(count), 0; }
   /// What the parent process is to know of the choices made.
   virtual std::string trace() const { return {}; }
 };

@@ -119,6 +119,10 @@ struct Task {
   VectorClock extra;                 // puts that a fence has ordered: later releases carry them
   VectorClock seen[kLevels];         // read relaxed; an acquire fence of that scope takes it up
   std::shared_ptr<const VectorClock> fenced[kLevels];  // at the last release fence of that scope or a wider one
+  VectorClock ordered;               // what sequentially consistent fences have put before this one
+  // When it last accessed a word atomically, in accesses of the whole run, which word that was, and when another one.
+  std::uint64_t last_access = 0, other_access = 0;
+  std::uintptr_t last_word = 0;
   std::vector<Look> looks;
   std::vector<NearMiss> near_misses;
   WaitInfo wait;                     // call is null: none

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -29,6 +30,34 @@ std::string scope_text(Scope scope) {
 std::string cmp_text(Cmp cmp) {
   constexpr const char* kNames[] = {"==", "!=", ">", ">=", "<", "<="};
   return kNames[static_cast<int>(cmp)];
+}
+
+std::string value_text(std::uint64_t value) {
+  return value < 1'000'000 ? fmt::format("{}", value) : fmt::format("{:#x}", value);
+}
+
+std::string folded(const std::string& text, std::size_t hang) {
+  constexpr std::size_t kColumns = 80;
+  std::string out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t next = hang != 0 ? hang : indent + 4;
+    indent = std::max(indent, hang);
+    while (line.size() > kColumns) {
+      const std::size_t cut = line.rfind(' ', kColumns);
+      if (cut == std::string::npos || cut <= indent) break;  // one long word
+      out += line.substr(0, line.find_last_not_of(' ', cut) + 1) + '\n';
+      line = std::string(next, ' ') + line.substr(cut + 1);
+      indent = next;
+    }
+    out += line;
+    if (end == text.size()) break;
+    out += '\n';
+    at = end + 1;
+  }
+  return out;
 }
 
 std::string kernel_name(const char* text) {

@@ -1,12 +1,18 @@
 // Atomic accesses and fences: what they synchronise, by order and scope (docs/memory-model.md).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
 
+#include "check/advice.hpp"
 #include "check/findings.hpp"
 #include "check/memory.hpp"
+#include "check/older.hpp"
 #include "check/scheduler.hpp"
+#include "check/step_log.hpp"
+#include "check/text.hpp"
 #include "check/words.hpp"
 
 namespace isotope::check {
@@ -14,6 +20,8 @@ namespace isotope::check {
 namespace {
 
 constexpr std::size_t kNearMissesKept = 16;
+/// No word's address: what sequentially consistent fences access, as far as their order matters.
+constexpr std::uintptr_t kFences = 1;
 
 bool acquires(Order order) { return order == Order::acquire || order == Order::acq_rel || order == Order::seq_cst; }
 bool releases(Order order) { return order == Order::release || order == Order::acq_rel || order == Order::seq_cst; }
@@ -79,8 +87,9 @@ std::uint64_t combine(sim::Change change, std::uint64_t old, std::uint64_t value
 }
 
 /// The reading half: takes up what the stores it reads from have released to it.
-void synchronise(Task& task, const Location& location, Order order, Scope scope, const void* pc) {
-  for (const auto& store : location.sequence) {
+void synchronise(Task& task, const Location& location, const std::vector<std::shared_ptr<const StoreRecord>>& stores,
+                 Order order, Scope scope, const void* pc) {
+  for (const auto& store : stores) {
     if (store->task == task.id) continue;
     const Level needed = distance(task, store->pe, store->block_key);
     const auto& released = store->released[static_cast<int>(needed)];
@@ -151,11 +160,12 @@ void remember(Location& location, Task& task, std::uint64_t value, bool on_top, 
   what.pc = pc;
   what.step = Scheduler::instance().steps();
   Scheduler::instance().changed(location, task, what);
+  note_latest(task, location, value);
   if (releases(order) || task.fenced[0] != nullptr) task.tick();
 }
 
 /// What every access begins with: the turn of others, then the look at the shadow. Null: not part of the run.
-Task* begin(const void* p, int bytes, bool writes, Scope scope, const void* pc) {
+Task* begin(const void* p, int bytes, bool writes, Order order, Scope scope, const void* pc) {
   Task* task = Scheduler::current();
   if (task == nullptr || task->bookkeeping != 0) return nullptr;
   // Host code's own words are no part of what is checked, and the runtime looks at its own with locks held.
@@ -163,6 +173,9 @@ Task* begin(const void* p, int bytes, bool writes, Scope scope, const void* pc) 
   if (host && memory().shadow().find(reinterpret_cast<std::uintptr_t>(p)) == nullptr) return nullptr;
   Scheduler::instance().point({reinterpret_cast<std::uintptr_t>(p), writes});
   task->last_pc = pc;
+  note_access(*task, reinterpret_cast<std::uintptr_t>(p));
+  advise_access(*task, reinterpret_cast<std::uintptr_t>(p), scope, pc);
+  if (order == Order::seq_cst) order_with_fences(*task);
   memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(p), static_cast<std::size_t>(bytes),
                            static_cast<std::uint8_t>(kAtomic | (writes ? kWrite : 0)), scope, pc);
   return task;
@@ -171,48 +184,82 @@ Task* begin(const void* p, int bytes, bool writes, Scope scope, const void* pc) 
 }  // namespace
 
 std::uint64_t load_word(const void* p, int bytes, Order order, Scope scope, const void* pc) {
-  Task* task = begin(p, bytes, false, scope, pc);
-  if (task == nullptr) return raw_load(p, bytes);
+  Task* task = begin(p, bytes, false, order, scope, pc);
+  const std::uint64_t found = raw_load(p, bytes);
+  if (task == nullptr) return found;
   Location& location = Scheduler::instance().location(p, bytes);
-  synchronise(*task, location, order, scope, pc);
-  const std::uint64_t value = raw_load(p, bytes);
-  Scheduler::instance().look(location, pc);
+  if (order == Order::seq_cst) note_latest_read(*task, location);
+  const Value* older = order == Order::seq_cst ? nullptr : value_to_see(*task, location, bytes, found);
+  const std::uint64_t value = older != nullptr ? older->value : found;
+  const std::uint64_t version = older != nullptr ? older->version : location.version;
+  synchronise(*task, location, older != nullptr ? older->sequence : location.sequence, order, scope, pc);
+  advise_load(*task, location, value, pc);
+  if (logging_steps()) {
+    const std::string late = older != nullptr ? fmt::format(" (older; the latest is {})", value_text(found)) : std::string();
+    log_atomic(*task, fmt::format("loads {}{} from", value_text(value), late), p, order, scope, pc);
+  }
+  Scheduler::instance().look(location, version, pc);
   return value;
 }
 
+std::uint64_t load_latest(const void* p, Scope scope, const void* pc) {
+  Task* task = begin(p, 8, false, Order::relaxed, scope, pc);
+  const std::uint64_t found = raw_load(p, 8);
+  if (task == nullptr) return found;
+  Location& location = Scheduler::instance().location(p, 8);
+  note_latest_read(*task, location);
+  synchronise(*task, location, location.sequence, Order::relaxed, scope, pc);
+  if (logging_steps()) log_atomic(*task, fmt::format("loads {} from", value_text(found)), p, Order::relaxed, scope, pc);
+  Scheduler::instance().look(location, location.version, pc);
+  return found;
+}
+
 void store_word(void* p, int bytes, std::uint64_t value, Order order, Scope scope, const void* pc) {
-  Task* task = begin(p, bytes, true, scope, pc);
+  Task* task = begin(p, bytes, true, order, scope, pc);
+  if (task == nullptr) return raw_store(p, bytes, value);
+  Location& location = Scheduler::instance().location(p, bytes);
+  keep_older(location, bytes, raw_load(p, bytes));
   raw_store(p, bytes, value);
-  if (task == nullptr) return;
-  remember(Scheduler::instance().location(p, bytes), *task, value, false, order, scope, pc);
+  if (logging_steps()) log_atomic(*task, fmt::format("stores {} to", value_text(value)), p, order, scope, pc);
+  remember(location, *task, value, false, order, scope, pc);
 }
 
 std::uint64_t change_word(void* p, int bytes, sim::Change change, std::uint64_t value, Order order, Scope scope,
                           const void* pc) {
-  Task* task = begin(p, bytes, true, scope, pc);
+  Task* task = begin(p, bytes, true, order, scope, pc);
   const std::uint64_t old = raw_load(p, bytes);
   const std::uint64_t next = combine(change, old, value, bytes);
   raw_store(p, bytes, next);
   if (task == nullptr) return old;
   Location& location = Scheduler::instance().location(p, bytes);
-  synchronise(*task, location, order, scope, pc);
+  synchronise(*task, location, location.sequence, order, scope, pc);
+  keep_older(location, bytes, old);
+  if (logging_steps()) log_atomic(*task, fmt::format("changes {} to {} in", value_text(old), value_text(raw_load(p, bytes))), p, order, scope, pc);
   remember(location, *task, raw_load(p, bytes), true, order, scope, pc);
   return old;
 }
 
 std::uint64_t replace_word(void* p, int bytes, std::uint64_t expected, std::uint64_t desired, Order order, Scope scope,
                            const void* pc) {
-  Task* task = begin(p, bytes, true, scope, pc);
+  Task* task = begin(p, bytes, true, order, scope, pc);
   const std::uint64_t old = raw_load(p, bytes);
   const bool done = old == expected;
   if (done) raw_store(p, bytes, desired);
   if (task == nullptr) return old;
   Location& location = Scheduler::instance().location(p, bytes);
-  synchronise(*task, location, order, scope, pc);
+  synchronise(*task, location, location.sequence, order, scope, pc);
+  if (logging_steps()) {
+    log_atomic(*task,
+               done ? fmt::format("changes {} to {} in", value_text(old), value_text(desired))
+                    : fmt::format("finds {}, not {}, in", value_text(old), value_text(expected)),
+               p, order, scope, pc);
+  }
   if (done) {
+    keep_older(location, bytes, old);
     remember(location, *task, desired, true, order, scope, pc);
   } else {
-    Scheduler::instance().look(location, pc);
+    note_latest_read(*task, location);
+    Scheduler::instance().look(location, location.version, pc);
   }
   return old;
 }
@@ -220,10 +267,17 @@ std::uint64_t replace_word(void* p, int bytes, std::uint64_t expected, std::uint
 void order_accesses(Order order, Scope scope) {
   Task* task = Scheduler::current();
   if (task == nullptr || task->bookkeeping != 0) return;
+  if (order == Order::seq_cst && task->kind == TaskKind::kernel && Scheduler::instance().strategy().shows_older()) {
+    // Which fence comes first makes a difference to what loads after them may see.
+    Scheduler::instance().point({kFences, true});
+    note_access(*task, kFences);
+  }
+  if (logging_steps()) log_event(*task, fmt::format("fence, {} {}", order_text(order), scope_text(scope)));
   const int reach = static_cast<int>(level_of(scope));
   if (acquires(order)) {
     for (int level = 0; level <= reach; ++level) task->clock.join(task->seen[level]);
   }
+  if (order == Order::seq_cst) order_with_fences(*task);
   if (!releases(order)) return;
   VectorClock all = task->clock;
   if (!task->extra.empty()) all.join(task->extra);
@@ -255,7 +309,7 @@ void order_accesses(Order order, Scope scope) { check::order_accesses(order, sco
 
 Bits128 load_16_bytes(const Bits128* p) {
   // Whole: no other task runs between the halves.
-  const std::uint64_t low = check::load_word(&p->low, 8, Order::relaxed, Scope::system, ISOTOPE_PC);
+  const std::uint64_t low = check::load_latest(&p->low, Scope::system, ISOTOPE_PC);
   check::Task* task = check::Scheduler::current();
   if (task != nullptr) {
     check::memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(&p->high), 8, check::kAtomic, Scope::system,

@@ -8,7 +8,10 @@
 
 namespace isotope::check {
 
+/// The latest value, or an older one where the memory model allows it (older.hpp).
 std::uint64_t load_word(const void* p, int bytes, Order order, Scope scope, const void* pc);
+/// A relaxed load of 8 bytes that sees the latest value.
+std::uint64_t load_latest(const void* p, Scope scope, const void* pc);
 void store_word(void* p, int bytes, std::uint64_t value, Order order, Scope scope, const void* pc);
 std::uint64_t change_word(void* p, int bytes, sim::Change change, std::uint64_t value, Order order, Scope scope,
                           const void* pc);

@@ -23,10 +23,13 @@ void run_check_program(const CheckOptions& options, const std::vector<std::strin
                             "and check target.check",
                             argv[0]));
   }
-  os::set_environment("ISOTOPE_CHECK",
-                      fmt::format("pes={} seed={} schedules={} strategy={} depth={} steps={} leaks={} timeline={}", options.pes,
-                                  options.seed, options.schedules, static_cast<int>(options.strategy), options.depth,
-                                  options.steps, options.leaks ? 1 : 0, options.timeline));
+  std::string text = fmt::format("pes={} seed={} schedules={} strategy={} depth={} steps={} leaks={} advice={}", options.pes,
+                                 options.seed, options.schedules, static_cast<int>(options.strategy), options.depth,
+                                 options.steps, options.leaks ? 1 : 0, options.advice ? 1 : 0);
+  if (options.show_steps) text += fmt::format(" show_steps=1 first_step={} last_step={}", options.first_step, options.last_step);
+  if (!options.order.empty()) text += " order=" + options.order;
+  text += " timeline=" + options.timeline;  // the last one, since a path may have spaces
+  os::set_environment("ISOTOPE_CHECK", text);
   std::vector<char*> pointers;
   std::vector<std::string> copies(argv);
   for (std::string& one : copies) pointers.push_back(one.data());

@@ -28,6 +28,10 @@ struct CheckOptions {
   int depth = 3;                        // of pct: how many changes of priority
   std::uint64_t steps = 20'000'000;     // a run that takes more is a livelock
   bool leaks = true;                    // report symmetric objects that were never freed
+  bool advice = false;                  // gather protocol advice: what is no bug here but breaks easily
+  std::string order = {};               // play this one order of an exhaustive search; strategy must be exhaustive
+  bool show_steps = false;              // of one schedule: write down what every thread does, in CheckResult::step_log
+  std::uint64_t first_step = 0, last_step = ~0ull;  // show_steps: of these alone
   std::string timeline = {};  // where to draw the schedule with the finding (or the only one): name.svg, or a trace in JSON
 };
 
@@ -40,6 +44,9 @@ struct CheckResult {
   std::uint64_t schedules = 0;  // that were run
   std::uint64_t steps = 0;      // of all of them together
   bool complete = false;        // exhaustive: every order was tried
+  std::string order;            // exhaustive: the order with the finding, for CheckOptions::order
+  std::vector<std::string> advice;  // each names a line, what is risky there and what to write instead; no finding
+  std::string step_log;         // of show_steps
 };
 
 /// Runs `pe_main` on each PE, once per schedule, until something is found. Each schedule is a process of its own, forked
