@@ -49,12 +49,12 @@ void await_deliveries(Task& me) {
 
 }  // namespace
 
-void copy_bytes(void* dst, const void* src, std::size_t bytes, const void* pc) {
+void copy_bytes(void* dst, const void* src, std::size_t bytes, const void* pc, std::uint8_t flags) {
   Task* task = Scheduler::current();
   if (task != nullptr && task->bookkeeping == 0) {
     task->last_pc = pc;
-    memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(src), bytes, 0, Scope::system, pc);
-    memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(dst), bytes, kWrite, Scope::system, pc);
+    memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(src), bytes, flags, Scope::system, pc);
+    memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(dst), bytes, flags | kWrite, Scope::system, pc);
     ++task->bookkeeping;  // memmove itself is watched too
     std::memmove(dst, src, bytes);
     --task->bookkeeping;
@@ -85,6 +85,10 @@ using check::Task;
 
 void copy_bytes(void* dst, const void* src, std::size_t bytes) {
   check::copy_bytes(dst, src, bytes, __builtin_return_address(0));
+}
+
+void copy_wide(void* dst, const void* src, std::size_t bytes) {
+  check::copy_bytes(dst, src, bytes, __builtin_return_address(0), bytes > 8 ? check::kWide : 0);
 }
 
 void start_copy_bytes(void* dst, const void* src, std::size_t bytes) {
@@ -142,8 +146,8 @@ void begin_wait(const void* word, std::size_t bytes, Cmp cmp, std::uint64_t expe
   me->wait = {word, bytes, cmp, expected, from, call, site};
   check::advise_wait(me->wait);
   if (check::logging_steps()) {
-    check::log_event(*me, fmt::format("waits until that is {} {}, in {} at {}", check::cmp_text(cmp),
-                                      check::value_text(expected), call, check::site_text(site)));
+    check::log_event(*me, fmt::format("waits in {} until it is {} {}  {}", call, check::cmp_text(cmp),
+                                      check::value_text(expected), check::site_text(site)));
   }
   check::timeline_begin(*me, call);
 }

@@ -10,10 +10,14 @@
 
 namespace isotope::check {
 
+/// The verdict of a race that nothing in the run explains any further.
+inline constexpr const char* kUnexplained = "nothing orders them";
+
 /// Ends the run with this finding. `kind` is a short name ("race", "deadlock"), `verdict` what went wrong in a few words.
 [[noreturn]] void finish(const std::string& kind, const std::string& verdict, const std::string& text);
 
-[[noreturn]] void report_race(const Task& task, std::uintptr_t address, const Access& before, const Access& now);
+/// The only one that may come back: a race that nothing explains yet is reported when something does, or at the end.
+void report_race(const Task& task, std::uintptr_t address, const Access& before, const Access& now);
 [[noreturn]] void report_no_object(const Task& task, std::uintptr_t address, std::uint8_t mask, const Cell& cell,
                                    const Access& now);
 [[noreturn]] void report_unwritten(const Task& task, std::uintptr_t address, std::uint8_t mask, const Access& now);

@@ -194,6 +194,7 @@ std::uint64_t block_broadcast(std::uint64_t value) noexcept {
   // Two slots, by the parity of the sync: nobody reads this one when thread 0 writes it the next time but one.
   std::uint64_t& slot = self->block->broadcast[self->block->syncs % 2];
   if (self->thread.thread_rank == 0) slot = value;
+  self->last_pc = __builtin_return_address(0);
   check::sync_block(*self);
   return slot;
 }
@@ -204,6 +205,7 @@ bool block_all(bool value) noexcept {
   const std::uint64_t number = self->block->syncs + 1;
   std::uint64_t& dissent = self->block->dissent[number % 2];
   if (!value) dissent = number;
+  self->last_pc = __builtin_return_address(0);
   check::sync_block(*self);
   return dissent != number;
 }

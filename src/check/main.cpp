@@ -73,16 +73,19 @@ void add_run(CheckResult& result, const check::RunResult& run) {
   result.report = run.report;
 }
 
+check::MakeStrategy strategy_of(const CheckOptions& options, std::uint64_t seed) {
+  return [options, seed]() -> std::unique_ptr<check::Strategy> {
+    if (options.strategy == CheckStrategy::pct) return check::pct_strategy(seed, options.depth, check::kPctSteps);
+    return check::random_strategy(seed, options.pes);
+  };
+}
+
 /// One schedule after another, until one has a finding.
 CheckResult try_seeds(const CheckOptions& options, const check::PeMain& pe_main, check::AdviceBook& advice) {
   CheckResult result;
   for (std::uint64_t i = 0; i < options.schedules && !result.found; ++i) {
     const std::uint64_t seed = options.seed + i;
-    const auto make = [&]() -> std::unique_ptr<check::Strategy> {
-      if (options.strategy == CheckStrategy::pct) return check::pct_strategy(seed, options.depth, check::kPctSteps);
-      return check::random_strategy(seed, options.pes);
-    };
-    const check::RunResult run = check::play(options, make, pe_main, options.schedules != 1);
+    const check::RunResult run = check::play(options, strategy_of(options, seed), pe_main, options.schedules != 1);
     add_run(result, run);
     advice.add(run.advice);
     if (run.found) result.seed = seed;

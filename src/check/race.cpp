@@ -4,6 +4,7 @@
 #include "check/findings.hpp"
 #include "check/location.hpp"
 #include "check/memory.hpp"
+#include "check/pending.hpp"
 #include "check/scheduler.hpp"
 #include "check/text.hpp"
 
@@ -119,7 +120,12 @@ Edge missing_edge(const Task& task, const Access& before, const Access& now) {
                           teller.thread, task.pe, first.thread)};
     }
   }
-  return {"nothing orders them",
+  if (before.wide() || now.wide()) {
+    return {"wide access in pieces",
+            "  A plain access of a vector is not whole: its parts are seen at different times, a flag in\n"
+            "  it before the data. Use store16 and load16, or signal with a release."};
+  }
+  return {kUnexplained,
           fmt::format("  Nothing orders the two: no release at {} scope after the first access that the\n"
                       "  second thread acquires before its own.",
                       level_name(level))};
@@ -128,12 +134,19 @@ Edge missing_edge(const Task& task, const Access& before, const Access& now) {
 }  // namespace
 
 void report_race(const Task& task, std::uintptr_t address, const Access& before, const Access& now) {
+  if (race_is_pending()) return;
   const Edge edge = missing_edge(task, before, now);
-  const std::string text = fmt::format(
-      "data race on {}\n  {} {}\n    at {}\n  {} {}\n    at {}\n{}", memory().describe(address).text,
-      who_text(before.task(), before.epoch), deed(before, true), pc_text(before.pc()), who_text(task), deed(now, false),
-      pc_text(now.pc()), edge.text);
-  finish("race", edge.verdict, text);
+  const std::string text = fmt::format("data race on {}\n  {} {}\n    at {}\n  {} {}\n    at {}\n", memory().describe(address).text,
+                                       who_text(before.task(), before.epoch), deed(before, true), pc_text(before.pc()),
+                                       who_text(task), deed(now, false), pc_text(now.pc()));
+  if (edge.verdict != kUnexplained) finish("race", edge.verdict, text + edge.text);
+  // One of the two may have been meant to wait, and another thread of its block does.
+  const Incarnation& first = Scheduler::instance().who(before.task(), before.epoch);
+  const bool kernel = task.kind == TaskKind::kernel;
+  put_off({text,
+           edge.text,
+           {{kernel ? task.block->key : 0, task.thread.thread_rank, before.task(), before.epoch},
+            {first.kind == TaskKind::kernel ? first.block_key : 0, first.thread, task.id, now.epoch}}});
 }
 
 void report_no_object(const Task& task, std::uintptr_t address, std::uint8_t mask, const Cell& cell, const Access& now) {

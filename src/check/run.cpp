@@ -9,6 +9,7 @@
 
 #include "check/advice.hpp"
 #include "check/findings.hpp"
+#include "check/pending.hpp"
 #include "check/scheduler.hpp"
 #include "check/source.hpp"
 #include "check/step_log.hpp"
@@ -80,14 +81,18 @@ void play_here(const CheckOptions& options, const MakeStrategy& make, const PeMa
              fmt::format("PE {} returned {}: the program itself says that something is wrong", pe, status));
     }
   });
-  if (options.leaks) report_leaks();
-  if (options.schedules == 1) draw("no finding");
-  send_result("", "", "", scheduler.steps());
+  std::string kind, verdict = "no finding", text;
+  if (!take_pending(kind, verdict, text) && options.leaks) report_leaks();
+  if (options.schedules == 1 || !kind.empty()) draw(verdict);
+  send_result(kind, kind.empty() ? "" : verdict, text, scheduler.steps());
 }
 
 }  // namespace
 
-void finish(const std::string& kind, const std::string& verdict, const std::string& text) {
+void finish(const std::string& kind_found, const std::string& verdict_found, const std::string& text_found) {
+  std::string kind = kind_found, verdict = verdict_found, text = text_found;
+  // What comes after a race may be its doing.
+  take_pending(kind, verdict, text);
   if (Task* last = Scheduler::current()) ++last->bookkeeping;  // what follows is not the program's doing
   if (!kind.empty()) draw(verdict);
   send_result(kind, verdict, text, Scheduler::current() != nullptr ? Scheduler::instance().steps() : 0);

@@ -197,6 +197,7 @@ void Scheduler::point(const Step& step) {
   if (me.bookkeeping != 0) return;
   if (++steps_ > limits_.steps) report_livelock(me, "the run has taken more steps than its budget");
   ++me.steps;
+  me.repeats = 0;
   if (me.stack.overflowed(__builtin_frame_address(0))) report_stack_overflow(me);
   strategy_.announce(me, step);
   switch_to_next(me);
@@ -244,6 +245,11 @@ void Scheduler::relax() {
   for (const Look& one : me.looks) one.location->lookers.push_back(&me);
   block(State::looking);
   drop_looks(me);
+}
+
+void Scheduler::stand_aside(Task& task) {
+  task.repeats = 0;
+  if (task.kind == TaskKind::kernel && task.bookkeeping == 0 && &task == g_current) block(State::looking);
 }
 
 void Scheduler::drop_looks(Task& task) {

@@ -12,6 +12,9 @@ namespace isotope::check {
 
 namespace {
 
+/// A kernel thread that repeats plain accesses this often without a step of the scheduler may poll with them.
+constexpr std::uint32_t kRepeats = 50'000;
+
 bool scope_reaches(const Task& from, TaskId to, Epoch epoch, Scope scope) {
   const Incarnation& other = Scheduler::instance().who(to, epoch);
   return level_of(scope) >= distance(from, other.pe, other.block_key);
@@ -78,8 +81,10 @@ void Shadow::access_cell(Task& task, Region& region, std::uintptr_t address, std
   now.flags = static_cast<std::uint8_t>(flags | ((flags & kAtomic) != 0 ? static_cast<unsigned>(scope) << 2 : 0));
   // The same thread does the same again: nothing new.
   if (cell.count != 0 && cell.recent[0].pc_task >> 48 == task.id && cell.recent[0].epoch == now.epoch &&
-      cell.recent[0].mask == mask && cell.recent[0].flags == now.flags)
+      cell.recent[0].mask == mask && cell.recent[0].flags == now.flags) {
+    if (++task.repeats > kRepeats) Scheduler::instance().stand_aside(task);
     return;
+  }
 
   if (region.holds_objects(address)) {
     if ((cell.live & mask) != mask) report_no_object(task, address, mask, cell, now);

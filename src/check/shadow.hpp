@@ -15,7 +15,11 @@ namespace isotope::check {
 
 struct Task;
 
-enum AccessFlags : std::uint8_t { kWrite = 1, kAtomic = 2 };  // bits 2 to 4: the scope of an atomic one
+enum AccessFlags : std::uint8_t {
+  kWrite = 1,
+  kAtomic = 2,  // bits 2 to 4: the scope of an atomic one
+  kWide = 32,   // a plain access of a whole vector, which may be seen in pieces
+};
 
 /// One access that has happened.
 struct Access {
@@ -29,7 +33,8 @@ struct Access {
   const void* pc() const { return reinterpret_cast<const void*>(pc_task & 0xffffffffffffull); }
   bool writes() const { return (flags & kWrite) != 0; }
   bool atomic() const { return (flags & kAtomic) != 0; }
-  Scope scope() const { return static_cast<Scope>(flags >> 2); }
+  bool wide() const { return (flags & kWide) != 0; }
+  Scope scope() const { return static_cast<Scope>(flags >> 2 & 7); }
 };
 
 struct Cell {

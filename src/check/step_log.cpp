@@ -34,15 +34,10 @@ std::string place_text(std::uintptr_t address) {
   return fmt::format("object {} + {} of PE {}", place.object->id, place.offset, place.pe);
 }
 
+bool is_host(const Task& task) { return task.kind == TaskKind::host || task.kind == TaskKind::callback; }
+
 std::string who(const Task& task) {
-  switch (task.kind) {
-    case TaskKind::host:
-    case TaskKind::callback:
-      return fmt::format("{:>3}      host", task.pe);
-    case TaskKind::delivery:
-    case TaskKind::kernel:
-      break;
-  }
+  if (is_host(task)) return fmt::format("{:>3}      host", task.pe);
   return fmt::format("{:>3} {:>4} {:>4}", task.pe, task.thread.block_rank, task.thread.thread_rank);
 }
 
@@ -71,6 +66,9 @@ void log_event(const Task& task, const std::string& what, const void* pc) {
 
 void log_atomic(const Task& task, const std::string& what, const void* word, Order order, Scope scope, const void* pc) {
   if (!logging_steps()) return;
+  // How the runtime of the PEs agrees among itself is nobody's business here.
+  const Region* region = memory().shadow().find(reinterpret_cast<std::uintptr_t>(word));
+  if (is_host(task) && region != nullptr && !region->holds_objects(reinterpret_cast<std::uintptr_t>(word))) return;
   log_event(task,
             fmt::format("{} {}, {} {}", what, place_text(reinterpret_cast<std::uintptr_t>(word)), order_text(order), scope_text(scope)),
             pc);

@@ -19,7 +19,7 @@ bool logging_steps() noexcept;
 
 /// The current task did this. `pc` may be null.
 void log_event(const Task& task, const std::string& what, const void* pc = nullptr);
-/// An atomic access: "loads 1 from", "adds 2 (now 5) to".
+/// An atomic access: "loads 1 from", "stores 2 to". The host's own of the library's words are left out.
 void log_atomic(const Task& task, const std::string& what, const void* word, Order order, Scope scope, const void* pc);
 /// A plain one, before it happens.
 void log_plain(const Task& task, std::uintptr_t address, std::size_t bytes, bool writes, const void* pc);

@@ -138,6 +138,7 @@ struct Task {
   std::vector<std::shared_ptr<Task>> deliveries;  // its puts on their way, and those that a fence has ordered
   std::uint64_t priority = 0;
   std::uint64_t steps = 0;
+  std::uint32_t repeats = 0;  // of plain accesses, since its last step
   bool woken_for_nothing = false;
 
   Epoch epoch() const { return clock.at(id); }

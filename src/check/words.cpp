@@ -10,6 +10,7 @@
 #include "check/findings.hpp"
 #include "check/memory.hpp"
 #include "check/older.hpp"
+#include "check/pending.hpp"
 #include "check/scheduler.hpp"
 #include "check/step_log.hpp"
 #include "check/text.hpp"
@@ -102,6 +103,7 @@ void synchronise(Task& task, const Location& location, const std::vector<std::sh
     if (task.near_misses.size() == kNearMissesKept) task.near_misses.erase(task.near_misses.begin());
     task.near_misses.push_back({store, reinterpret_cast<const void*>(location.address), order, scope, pc});
   }
+  if (race_is_pending()) explain_pending(task, pc);
 }
 
 /// The writing half: a record of what whoever reads it may rely on.
@@ -272,10 +274,11 @@ void order_accesses(Order order, Scope scope) {
     Scheduler::instance().point({kFences, true});
     note_access(*task, kFences);
   }
-  if (logging_steps()) log_event(*task, fmt::format("fence, {} {}", order_text(order), scope_text(scope)));
+  if (logging_steps() && task->kind == TaskKind::kernel) log_event(*task, fmt::format("fence, {} {}", order_text(order), scope_text(scope)));
   const int reach = static_cast<int>(level_of(scope));
   if (acquires(order)) {
     for (int level = 0; level <= reach; ++level) task->clock.join(task->seen[level]);
+    if (race_is_pending()) explain_pending(*task, task->last_pc);
   }
   if (order == Order::seq_cst) order_with_fences(*task);
   if (!releases(order)) return;

@@ -19,7 +19,7 @@ std::uint64_t replace_word(void* p, int bytes, std::uint64_t expected, std::uint
                            const void* pc);
 void order_accesses(Order order, Scope scope);
 
-/// A copy by the current task, or by one on its behalf.
-void copy_bytes(void* dst, const void* src, std::size_t bytes, const void* pc);
+/// A copy by the current task, or by one on its behalf. `flags`: of both accesses (AccessFlags).
+void copy_bytes(void* dst, const void* src, std::size_t bytes, const void* pc, std::uint8_t flags = 0);
 
 }  // namespace isotope::check

@@ -21,6 +21,6 @@ void program(World& world) {
   world.launch<send<Repaired>>({.block = 4}, world.team(), data.span(), flag.data());
   world.synchronize();
 }
-CORPUS_CASE(2, "race", "nothing orders them");
+CORPUS_CASE(2, "race", "block sync missing");
 
 }  // namespace corpus::block_sync_after_wait

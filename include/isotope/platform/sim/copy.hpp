@@ -12,6 +12,8 @@ namespace isotope::sim {
 
 void copy_bytes(void* dst, const void* src, std::size_t bytes);
 void start_copy_bytes(void* dst, const void* src, std::size_t bytes);
+/// A plain load or store of a whole vector, one end of which is the thread's own.
+void copy_wide(void* dst, const void* src, std::size_t bytes);
 
 /// The bytes that thread `rank` of `size` copies: words of 16 dealt round would be as on a GPU; one share each is enough to
 /// tell who did what.
@@ -48,13 +50,13 @@ ISOTOPE_SIM_FUNCTION void end_copies_past_caches() {}
 template <class V>
 ISOTOPE_SIM_FUNCTION V load_wide(const void* p) {
   V value;
-  copy_bytes(&value, p, sizeof(V));
+  copy_wide(&value, p, sizeof(V));
   return value;
 }
 
 template <class V>
 ISOTOPE_SIM_FUNCTION void store_wide(void* p, const V& value) {
-  copy_bytes(p, &value, sizeof(V));
+  copy_wide(p, &value, sizeof(V));
 }
 
 // Multicast: relaxed at system scope, a word at a time.
