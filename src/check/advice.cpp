@@ -21,6 +21,7 @@ struct Poll {
   const Location* location;
   const void* pc;
   std::uint64_t value;
+  std::uint64_t writes;  // of the word when this value was first seen
   std::uint32_t times;
 };
 
@@ -76,6 +77,18 @@ void advise_reset(const WaitInfo& wait, const Location& location) {
   }
 }
 
+/// A poll that sees no change because what came was the very value it takes for nothing.
+void advise_sentinel_sent(const Poll& poll, TaskId poller) {
+  if (poll.times < 2 || poll.location->writes == poll.writes || poll.location->history.empty()) return;
+  const Written& last = poll.location->history.back();
+  if (!last.known || last.added || last.task == poller || last.value != poll.value) return;
+  say("sentinel", pc_text(last.pc),
+      fmt::format("stores {0}, which the poll at {1} takes for nothing yet\n"
+                  "That poll never ends. Send a round number with the data in one store16, or map {0} to another value "
+                  "before the store.",
+                  value_text(last.value), pc_text(poll.pc)));
+}
+
 }  // namespace
 
 void turn_on_advice() { g_on = true; }
@@ -106,24 +119,27 @@ void advise_load(const Task& task, const Location& location, std::uint64_t value
   const auto poll = std::find_if(polls.begin(), polls.end(),
                                  [&](const Poll& one) { return one.location == &location && one.pc == pc; });
   if (poll == polls.end()) {
-    polls.push_back({&location, pc, value, 1});
+    polls.push_back({&location, pc, value, location.writes, 1});
     return;
   }
   const Poll before = *poll;
-  poll->times = before.value == value ? before.times + 1 : 1;
-  poll->value = value;
+  if (before.value == value) {
+    ++poll->times;
+    return;
+  }
+  *poll = {&location, pc, value, location.writes, 1};
   // A flag or a round goes up by one, a counter by additions; what jumps there by a store is data.
-  if (before.value == value || before.times < 2 || value == before.value + 1 || location.history.empty()) return;
+  if (before.times < 2 || value == before.value + 1 || location.history.empty()) return;
   const Written& last = location.history.back();
   if (last.added || !last.known || last.task == task.id) return;
   say("sentinel", pc_text(pc),
-      fmt::format("polls until a word is not {:#x}, and then takes it for data\n"
-                  "Data that happens to be {:#x} is never noticed. Send a round number with it in one store16, "
-                  "or map that value to another one before the store.",
-                  before.value, before.value));
+      fmt::format("polls until a word is not {0}, and then takes it for data\n"
+                  "Data that happens to be {0} is never noticed. Send a round number with it in one store16, or map that "
+                  "value to another one before the store.",
+                  value_text(before.value)));
 }
 
-void advise_library_poll(const Task& task) {
+void advise_no_poll(const Task& task) {
   if (g_on) notes().polls.erase(task.id);
 }
 
@@ -136,6 +152,9 @@ std::string advice_text() {
       advise_equality(wait, *location);
       advise_reset(wait, *location);
     }
+  }
+  for (const auto& [task, polls] : notes().polls) {
+    for (const Poll& poll : polls) advise_sentinel_sent(poll, task);
   }
   std::string text;
   for (const AdviceNote& one : notes().said) text += one.kind + kPart + one.place + kPart + one.text + kEnd;

@@ -30,8 +30,8 @@ void advise_access(const Task& task, std::uintptr_t address, Scope scope, const 
 void advise_wait(const WaitInfo& wait);
 /// A load of the program's own has read `value`.
 void advise_load(const Task& task, const Location& location, std::uint64_t value, const void* pc);
-/// The library is about to poll again: what it loaded before was no loop of the program's own.
-void advise_library_poll(const Task& task);
+/// The task writes, or the library is about to poll again: what it loaded so far is no loop of its own that only looks.
+void advise_no_poll(const Task& task);
 /// Everything there is to say at the end of the run, for the parent process.
 std::string advice_text();
 

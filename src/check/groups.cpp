@@ -237,7 +237,7 @@ void* dynamic_shared(std::size_t* bytes) noexcept {
 
 void relax(std::uint32_t) noexcept {
   if (Scheduler::current() == nullptr) return;
-  check::advise_library_poll(*Scheduler::current());
+  check::advise_no_poll(*Scheduler::current());
   Scheduler::instance().relax();
 }
 

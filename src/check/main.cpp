@@ -153,7 +153,7 @@ int run_main(int argc, char** argv, int (*pe_main)(int, char**)) {
     return check::print_result(options, result, {argv, argv + argc});
   } catch (const Error& error) {
     std::fputs(fmt::format("isotope::Error ({}): {}\n", code_name(error.code()), error.what()).c_str(), stderr);
-    return 1;
+    return error.code() == Code::invalid_argument ? 2 : 1;
   }
 }
 

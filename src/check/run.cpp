@@ -94,7 +94,10 @@ void finish(const std::string& kind_found, const std::string& verdict_found, con
   // What comes after a race may be its doing.
   take_pending(kind, verdict, text);
   if (Task* last = Scheduler::current()) ++last->bookkeeping;  // what follows is not the program's doing
-  if (!kind.empty()) draw(verdict);
+  if (!kind.empty()) {
+    if (const Task* last = Scheduler::current()) log_event(*last, "finding: " + verdict, last->last_pc);
+    draw(verdict);
+  }
   send_result(kind, verdict, text, Scheduler::current() != nullptr ? Scheduler::instance().steps() : 0);
   os::exit_now(0);
 }

@@ -139,6 +139,7 @@ void drop_old_unreleased(Location& location) {
 }
 
 void remember(Location& location, Task& task, std::uint64_t value, bool on_top, Order order, Scope scope, const void* pc) {
+  advise_no_poll(task);
   auto record = make_record(task, order, scope, pc);
   if (on_top) {
     // Of one task the latest is enough, unless an earlier one reached further.

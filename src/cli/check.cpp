@@ -37,12 +37,12 @@ class Check : public Command {
     app.add_option("--depth", depth_, "pct: changes of priority in a schedule (3)")->type_name("D");
     app.add_option("--max-steps", max_steps_, "a schedule of more steps is a livelock (20000000)")->type_name("N");
     app.add_option("--order", order_, "play this one order, as a finding of the exhaustive strategy prints it")->type_name("LIST");
-    app.add_flag("--steps{0:}", steps_,
+    app.add_flag("--steps", steps_,
                  "with --seed or --order: show every access, sync and wait in turn; --steps=FROM:TO, --steps=FROM: or\n"
                  "--steps=:TO, a part of them");
     app.add_flag("--advice", advice_,
                  "also say what is no bug in these schedules but breaks easily: equality waits on counters, flags that\n"
-                 "are reset, narrow scopes on peer memory, data that may equal a sentinel; no finding, no exit code");
+                 "are reset, narrow scopes on peer memory, data that may equal a sentinel. Never a finding: the exit code stays");
     app.add_option("--timeline", timeline_,
                    "draw the schedule with the finding, or the one of --seed: a picture (.svg), or a trace for a viewer (.json)")
         ->type_name("FILE");
@@ -92,8 +92,9 @@ class Check : public Command {
   }
 
  private:
-  /// FROM:TO, either of which may be missing.
+  /// FROM:TO, either of which may be missing; the parser's "true" is --steps alone.
   void read_range(CheckOptions& options) const {
+    if (steps_ == "true") return;
     const std::size_t colon = steps_.find(':');
     if (colon == std::string::npos) {
       throw Error(Code::invalid_argument,

@@ -61,7 +61,7 @@ class OrderedCorpus : public testing::TestWithParam<Case> {};
 std::vector<Case> ordered_cases() {
   std::vector<Case> some;
   for (const Case& one : corpus::cases())
-    if (one.kind == "race" || one.kind == "deadlock") some.push_back(one);
+    if (one.kind == "race" || one.kind == "deadlock" || one.kind == "failure") some.push_back(one);
   return some;
 }
 
