@@ -77,9 +77,17 @@ void advise_reset(const WaitInfo& wait, const Location& location) {
   }
 }
 
+/// Whether the run has ended in the middle of its poll.
+bool still_looks(TaskId poller) {
+  const auto& tasks = Scheduler::instance().tasks();
+  return std::any_of(tasks.begin(), tasks.end(),
+                     [&](const auto& one) { return one->id == poller && one->state == State::looking; });
+}
+
 /// A poll that sees no change because what came was the very value it takes for nothing.
 void advise_sentinel_sent(const Poll& poll, TaskId poller) {
-  if (poll.times < 2 || poll.location->writes == poll.writes || poll.location->history.empty()) return;
+  if (poll.times < 2 || poll.location->history.empty()) return;
+  if (poll.location->writes == poll.writes && !still_looks(poller)) return;
   const Written& last = poll.location->history.back();
   if (!last.known || last.added || last.task == poller || last.value != poll.value) return;
   say("sentinel", pc_text(last.pc),
