@@ -95,7 +95,7 @@ void finish(const std::string& kind_found, const std::string& verdict_found, con
   take_pending(kind, verdict, text);
   if (Task* last = Scheduler::current()) ++last->bookkeeping;  // what follows is not the program's doing
   if (!kind.empty()) {
-    if (const Task* last = Scheduler::current()) log_event(*last, "finding: " + verdict, last->last_pc);
+    if (const Task* last = Scheduler::current()) log_event(*last, "finding: " + verdict);
     draw(verdict);
   }
   send_result(kind, verdict, text, Scheduler::current() != nullptr ? Scheduler::instance().steps() : 0);
