@@ -79,7 +79,7 @@ ISOTOPE_KERNEL void tell_the_block(Team team, std::uint64_t* value, std::uint64_
       }
     }
     block.sync();
-    assert(load(value) == 7);
+    if (!block.is_leader()) assert(load(value) == 7);
   }
 }
 
