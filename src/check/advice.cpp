@@ -43,8 +43,8 @@ void say(const std::string& kind, const std::string& place, const std::string& t
   if (notes().places.insert({kind, place}).second) notes().said.push_back({kind, place, text});
 }
 
-/// Whether the word goes up while others wait for it: somebody adds, or stores a value above one that was a count already.
-/// A flag that goes to 1, back to 0 and to 1 again does not.
+/// Whether the word goes up while others wait for it: somebody adds, or stores a value above one that was a count
+/// already. A flag that goes to 1, back to 0 and to 1 again does not.
 bool counts_up(const Location& location) {
   std::uint64_t highest = 0;
   for (const Written& now : location.history) {
@@ -141,10 +141,11 @@ void advise_load(const Task& task, const Location& location, std::uint64_t value
   const Written& last = location.history.back();
   if (last.added || !last.known || last.task == task.id) return;
   say("sentinel", pc_text(pc),
-      fmt::format("polls until a word is not {0}, and then takes it for data\n"
-                  "Data that happens to be {0} is never noticed. Send a round number with it in one store16, or map that "
-                  "value to another one before the store.",
-                  value_text(before.value)));
+      fmt::format(
+          "polls until a word is not {0}, and then takes it for data\n"
+          "Data that happens to be {0} is never noticed. Send a round number with it in one store16, or map that "
+          "value to another one before the store.",
+          value_text(before.value)));
 }
 
 void advise_no_poll(const Task& task) {

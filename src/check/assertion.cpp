@@ -9,7 +9,8 @@
 #include "check/scheduler.hpp"
 #include "check/text.hpp"
 
-extern "C" [[noreturn]] void __assert_fail(const char* expression, const char* file, unsigned line, const char*) noexcept {
+extern "C" [[noreturn]] void __assert_fail(const char* expression, const char* file, unsigned line,
+                                           const char*) noexcept {
   using namespace isotope::check;
   const std::string_view path(file);
   const std::string place = fmt::format("{}:{}", path.substr(path.rfind('/') + 1), line);

@@ -57,7 +57,8 @@ struct Explained {
 
 std::string written_text(const Written& what) {
   const std::string value = what.known ? fmt::format("{}", what.value) : std::string("a value, by a plain store,");
-  return fmt::format("{} by {}\n      at {} (step {})", value, who_text(what.task, what.epoch), pc_text(what.pc), what.step);
+  return fmt::format("{} by {}\n      at {} (step {})", value, who_text(what.task, what.epoch), pc_text(what.pc),
+                     what.step);
 }
 
 Explained explain(const WaitInfo& wait) {
@@ -96,7 +97,8 @@ Explained explain(const WaitInfo& wait) {
     if (other == nullptr || other->history.empty() || other->waits_met != 0 || !other->lookers.empty()) continue;
     if (!isotope::detail::compare(value_at(theirs, wait.bytes), wait.cmp, wait.expected)) continue;
     result.why = Why::wrong_pe;
-    result.text += fmt::format("    PE {}'s copy has it, where nobody waits for it: {}\n", pe, written_text(other->history.back()));
+    result.text += fmt::format("    PE {}'s copy has it, where nobody waits for it: {}\n", pe,
+                               written_text(other->history.back()));
     return result;
   }
   return result;
@@ -108,7 +110,8 @@ std::string ranges(std::vector<std::uint32_t> ranks) {
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t last = i;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    text += (i == 0 ? "" : ", ") + (last == i ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[last]));
+    text +=
+        (i == 0 ? "" : ", ") + (last == i ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[last]));
     i = last + 1;
   }
   return text;
@@ -130,17 +133,20 @@ Explained explain_block(const Block& block) {
   }
   Explained result{Why::none, ""};
   if (in_sync.empty() && in_warp.empty()) return result;
-  const Task& first = **std::find_if(block.tasks.begin(), block.tasks.end(), [](const Task* one) { return one != nullptr; });
+  const Task& first =
+      **std::find_if(block.tasks.begin(), block.tasks.end(), [](const Task* one) { return one != nullptr; });
   if (!others) {
     result.why = Why::divergent;
     result.text = fmt::format("  PE {}, block {} of kernel {}:", first.pe, block.rank, kernel_name(first.kernel));
     const auto place = [&](std::uint32_t rank) { return pc_text(block.tasks[rank]->last_pc); };
-    if (!in_sync.empty()) result.text += fmt::format("\n    {} in a block sync at {}", ranges(in_sync), place(in_sync[0]));
-    if (!in_warp.empty()) result.text += fmt::format("\n    {} in a warp sync at {}", ranges(in_warp), place(in_warp[0]));
+    if (!in_sync.empty())
+      result.text += fmt::format("\n    {} in a block sync at {}", ranges(in_sync), place(in_sync[0]));
+    if (!in_warp.empty())
+      result.text += fmt::format("\n    {} in a warp sync at {}", ranges(in_warp), place(in_warp[0]));
     result.text += fmt::format("\n    {} of {} returned\n", block.returned, block.threads);
   } else if (!in_sync.empty()) {
-    result.text = fmt::format("  PE {}, block {} of kernel {}: {} wait for the others in a block sync\n", first.pe, block.rank,
-                              kernel_name(first.kernel), ranges(in_sync));
+    result.text = fmt::format("  PE {}, block {} of kernel {}: {} wait for the others in a block sync\n", first.pe,
+                              block.rank, kernel_name(first.kernel), ranges(in_sync));
   }
   return result;
 }
@@ -149,9 +155,9 @@ Explained explain_block(const Block& block) {
 std::string looks_text(const Task& task) {
   std::string text;
   for (const Look& one : task.looks) {
-    text += fmt::format("    for {} to change; it is {}\n", memory().describe(one.location->address).text,
-                        value_at(reinterpret_cast<const void*>(one.location->address),
-                                 static_cast<std::size_t>(one.location->bytes)));
+    text += fmt::format(
+        "    for {} to change; it is {}\n", memory().describe(one.location->address).text,
+        value_at(reinterpret_cast<const void*>(one.location->address), static_cast<std::size_t>(one.location->bytes)));
     if (!one.location->history.empty())
       text += fmt::format("    last write: {}\n", written_text(one.location->history.back()));
   }
@@ -196,12 +202,15 @@ void report_deadlock() {
         add({there ? Why::never_sent : Why::collectives, text_of_host});
         continue;
       }
-      one.text = fmt::format("  {} waits in {} at {}\n    for {}\n    to be {} {}; it is {}\n{}", who_text(*task), wait.call,
-                             site_text(wait.site), memory().describe(reinterpret_cast<std::uintptr_t>(wait.word)).text,
-                             cmp_text(wait.cmp), wait.expected, value_at(wait.word, wait.bytes), one.text);
+      one.text =
+          fmt::format("  {} waits in {} at {}\n    for {}\n    to be {} {}; it is {}\n{}", who_text(*task), wait.call,
+                      site_text(wait.site), memory().describe(reinterpret_cast<std::uintptr_t>(wait.word)).text,
+                      cmp_text(wait.cmp), wait.expected, value_at(wait.word, wait.bytes), one.text);
       add(one);
     } else if (task->state == State::looking) {
-      add({Why::never_sent, fmt::format("  {} polls at {}\n{}", who_text(*task), pc_text(task->looks.empty() ? task->last_pc : task->looks.front().pc), looks_text(*task))});
+      add({Why::never_sent,
+           fmt::format("  {} polls at {}\n{}", who_text(*task),
+                       pc_text(task->looks.empty() ? task->last_pc : task->looks.front().pc), looks_text(*task))});
     } else if (task->state == State::host_call && task->host_call != nullptr) {
       add({Why::none, fmt::format("  {} waits in {}\n", who_text(*task), task->host_call)});
     }

@@ -110,8 +110,7 @@ CheckResult explore(const CheckOptions& options, const PeMain& pe_main, AdviceBo
     Choices beginning;
     for (const Node& node : order) beginning.push_back(node.chosen);
     const std::set<TaskId> sleeping = order.empty() ? std::set<TaskId>{} : order.back().sleeping_after();
-    const RunResult run = play(
-        options, [&] { return explore_strategy(beginning, sleeping); }, pe_main, true);
+    const RunResult run = play(options, [&] { return explore_strategy(beginning, sleeping); }, pe_main, true);
     ++result.schedules;
     result.steps += run.steps;
     advice.add(run.advice);

@@ -60,7 +60,8 @@ class ExploreStrategy final : public Strategy {
         finish("", "", "");
       }
     }
-    const auto task = std::find_if(runnable.begin(), runnable.end(), [&](const Task* one) { return one->id == chosen; });
+    const auto task =
+        std::find_if(runnable.begin(), runnable.end(), [&](const Task* one) { return one->id == chosen; });
     if (task == runnable.end()) refuse_order(fmt::format("thread {} cannot run there", chosen));
     step.chosen = chosen;
     write_down(step);
@@ -103,15 +104,17 @@ class ExploreStrategy final : public Strategy {
 
   [[noreturn]] void refuse_order(const std::string& why) const {
     finish(kBadOrder, "order does not fit",
-           fmt::format("the order does not fit: at its choice {}, {}\n  An order belongs to one program, its arguments and "
-                       "its number of PEs.",
-                       steps_ + 1, why));
+           fmt::format(
+               "the order does not fit: at its choice {}, {}\n  An order belongs to one program, its arguments and "
+               "its number of PEs.",
+               steps_ + 1, why));
   }
 
   /// Whoever depends on the step has to be looked at again.
   void fall_asleep(const ExploredStep& step) {
     const auto of = [&](TaskId id) {
-      return *std::find_if(step.candidates.begin(), step.candidates.end(), [&](const auto& one) { return one.id == id; });
+      return *std::find_if(step.candidates.begin(), step.candidates.end(),
+                           [&](const auto& one) { return one.id == id; });
     };
     for (auto one = sleeping_.begin(); one != sleeping_.end();) {
       one = dependent(of(*one), of(step.chosen)) ? sleeping_.erase(one) : std::next(one);

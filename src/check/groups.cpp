@@ -108,7 +108,8 @@ std::uint64_t meet_warp(std::uint32_t mask, LaneOp op, std::uint64_t value, std:
   const std::uint32_t bit = 1u << self->thread.thread_rank % cpu::kWarpSize;
   if ((mask & bit) == 0) {
     finish("divergence", "mask lacks the caller",
-           fmt::format("a warp operation with a mask, {:#010x}, that lacks the caller's own lane\n  {}", mask, who_text(*self)));
+           fmt::format("a warp operation with a mask, {:#010x}, that lacks the caller's own lane\n  {}", mask,
+                       who_text(*self)));
   }
   mask &= lanes_of(block, warp);
   if (block.warps.size() <= warp) block.warps.resize(warp + 1);
@@ -220,9 +221,10 @@ void* block_shared(const void* key, std::size_t bytes, std::size_t alignment) {
     used += one.bytes;
   }
   if (used + bytes > kMaxSharedBytes && self != nullptr) {
-    throw Error(Code::invalid_argument,
-                fmt::format("static shared memory of a block: {} bytes asked for with {} in use, but a block has at most {}",
-                            bytes, used, kMaxSharedBytes));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("static shared memory of a block: {} bytes asked for with {} in use, but a block has at most {}",
+                    bytes, used, kMaxSharedBytes));
   }
   block.shared.push_back({key, check::memory().new_shared(bytes, alignment), bytes});
   return block.shared.back().data;
@@ -242,8 +244,6 @@ void relax(std::uint32_t) noexcept {
 }
 
 /// Time is counted in steps: the same in every run of a seed.
-std::uint64_t clock_ns() noexcept {
-  return Scheduler::current() != nullptr ? Scheduler::instance().steps() * 1000 : 0;
-}
+std::uint64_t clock_ns() noexcept { return Scheduler::current() != nullptr ? Scheduler::instance().steps() * 1000 : 0; }
 
 }  // namespace isotope::cpu

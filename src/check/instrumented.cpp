@@ -19,7 +19,8 @@ using isotope::sim::Change;
 inline void plain(const void* address, std::size_t bytes, std::uint8_t flags, const void* pc) {
   Task* task = Scheduler::current();
   if (task == nullptr || task->bookkeeping != 0) return;
-  isotope::check::memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(address), bytes, flags, Scope::system, pc);
+  isotope::check::memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(address), bytes, flags,
+                                           Scope::system, pc);
 }
 
 Order order_of(int order) {
@@ -59,22 +60,22 @@ void __tsan_ignore_thread_end() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define ISOTOPE_PLAIN(n)                                                                                    \
-  void __tsan_read##n(void* p) { plain(p, n, 0, ISOTOPE_PC); }                                              \
-  void __tsan_write##n(void* p) { plain(p, n, isotope::check::kWrite, ISOTOPE_PC); }                        \
-  void __tsan_volatile_read##n(void* p) { plain(p, n, 0, ISOTOPE_PC); }                                     \
-  void __tsan_volatile_write##n(void* p) { plain(p, n, isotope::check::kWrite, ISOTOPE_PC); }               \
-  void __tsan_unaligned_volatile_read##n(void* p) { plain(p, n, 0, ISOTOPE_PC); }                           \
-  void __tsan_unaligned_volatile_write##n(void* p) { plain(p, n, isotope::check::kWrite, ISOTOPE_PC); }     \
-  void __tsan_unaligned_read##n(void* p) { plain(p, n, 0, ISOTOPE_PC); }                                    \
-  void __tsan_unaligned_write##n(void* p) { plain(p, n, isotope::check::kWrite, ISOTOPE_PC); }              \
-  void __tsan_read_write##n(void* p) {                                                                      \
-    plain(p, n, 0, ISOTOPE_PC);                                                                             \
-    plain(p, n, isotope::check::kWrite, ISOTOPE_PC);                                                        \
-  }                                                                                                         \
-  void __tsan_unaligned_read_write##n(void* p) {                                                            \
-    plain(p, n, 0, ISOTOPE_PC);                                                                             \
-    plain(p, n, isotope::check::kWrite, ISOTOPE_PC);                                                        \
+#define ISOTOPE_PLAIN(n)                                                                                \
+  void __tsan_read##n(void* p) { plain(p, n, 0, ISOTOPE_PC); }                                          \
+  void __tsan_write##n(void* p) { plain(p, n, isotope::check::kWrite, ISOTOPE_PC); }                    \
+  void __tsan_volatile_read##n(void* p) { plain(p, n, 0, ISOTOPE_PC); }                                 \
+  void __tsan_volatile_write##n(void* p) { plain(p, n, isotope::check::kWrite, ISOTOPE_PC); }           \
+  void __tsan_unaligned_volatile_read##n(void* p) { plain(p, n, 0, ISOTOPE_PC); }                       \
+  void __tsan_unaligned_volatile_write##n(void* p) { plain(p, n, isotope::check::kWrite, ISOTOPE_PC); } \
+  void __tsan_unaligned_read##n(void* p) { plain(p, n, 0, ISOTOPE_PC); }                                \
+  void __tsan_unaligned_write##n(void* p) { plain(p, n, isotope::check::kWrite, ISOTOPE_PC); }          \
+  void __tsan_read_write##n(void* p) {                                                                  \
+    plain(p, n, 0, ISOTOPE_PC);                                                                         \
+    plain(p, n, isotope::check::kWrite, ISOTOPE_PC);                                                    \
+  }                                                                                                     \
+  void __tsan_unaligned_read_write##n(void* p) {                                                        \
+    plain(p, n, 0, ISOTOPE_PC);                                                                         \
+    plain(p, n, isotope::check::kWrite, ISOTOPE_PC);                                                    \
   }
 ISOTOPE_PLAIN(1)
 ISOTOPE_PLAIN(2)
@@ -98,8 +99,8 @@ void* __tsan_memset(void* to, int value, std::size_t bytes) {
   return std::memset(to, value, bytes);
 }
 
-// g++ leaves the larger ones as calls of the C library. The linker sends those here (-Wl,--wrap), the runtime's own with
-// them: kernels are what counts.
+// g++ leaves the larger ones as calls of the C library. The linker sends those here (-Wl,--wrap), the runtime's own
+// with them: kernels are what counts.
 void* __real_memcpy(void* to, const void* from, std::size_t bytes);
 void* __real_memmove(void* to, const void* from, std::size_t bytes);
 void* __real_memset(void* to, int value, std::size_t bytes);
@@ -117,45 +118,44 @@ void* __wrap_memset(void* to, int value, std::size_t bytes) {
   return __real_memset(to, value, bytes);
 }
 
-#define ISOTOPE_CHANGES(bits, type, name, change)                                                              \
-  type __tsan_atomic##bits##_##name(volatile type* p, type value, int order) {                                 \
-    return static_cast<type>(isotope::check::change_word(const_cast<type*>(p), sizeof(type), change,           \
-                                                         static_cast<std::uint64_t>(value), order_of(order),   \
-                                                         Scope::system, ISOTOPE_PC));                          \
+#define ISOTOPE_CHANGES(bits, type, name, change)                                                            \
+  type __tsan_atomic##bits##_##name(volatile type* p, type value, int order) {                               \
+    return static_cast<type>(isotope::check::change_word(const_cast<type*>(p), sizeof(type), change,         \
+                                                         static_cast<std::uint64_t>(value), order_of(order), \
+                                                         Scope::system, ISOTOPE_PC));                        \
   }
 
-#define ISOTOPE_ATOMICS(bits, type)                                                                            \
-  type __tsan_atomic##bits##_load(const volatile type* p, int order) {                                         \
-    return static_cast<type>(isotope::check::load_word(const_cast<const type*>(p), sizeof(type),               \
-                                                       order_of(order), Scope::system, ISOTOPE_PC));           \
-  }                                                                                                            \
-  void __tsan_atomic##bits##_store(volatile type* p, type value, int order) {                                  \
-    isotope::check::store_word(const_cast<type*>(p), sizeof(type), static_cast<std::uint64_t>(value),          \
-                               order_of(order), Scope::system, ISOTOPE_PC);                                    \
-  }                                                                                                            \
-  ISOTOPE_CHANGES(bits, type, exchange, Change::exchange)                                                      \
-  ISOTOPE_CHANGES(bits, type, fetch_add, Change::add)                                                          \
-  ISOTOPE_CHANGES(bits, type, fetch_sub, Change::sub)                                                          \
-  ISOTOPE_CHANGES(bits, type, fetch_and, Change::bit_and)                                                      \
-  ISOTOPE_CHANGES(bits, type, fetch_or, Change::bit_or)                                                        \
-  ISOTOPE_CHANGES(bits, type, fetch_xor, Change::bit_xor)                                                      \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type desired, int order, \
-                                                    int) {                                                     \
-    const type found = static_cast<type>(isotope::check::replace_word(                                         \
-        const_cast<type*>(p), sizeof(type), static_cast<std::uint64_t>(*expected),                             \
-        static_cast<std::uint64_t>(desired), order_of(order), Scope::system, ISOTOPE_PC));                     \
-    const bool done = found == *expected;                                                                      \
-    *expected = found;                                                                                         \
-    return done ? 1 : 0;                                                                                       \
-  }                                                                                                            \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type desired, int order,   \
-                                                  int failed) {                                                \
-    return __tsan_atomic##bits##_compare_exchange_strong(p, expected, desired, order, failed);                 \
-  }                                                                                                            \
-  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type desired, int order,    \
-                                                  int failed) {                                                \
-    __tsan_atomic##bits##_compare_exchange_strong(p, &expected, desired, order, failed);                       \
-    return expected;                                                                                           \
+#define ISOTOPE_ATOMICS(bits, type)                                                                                    \
+  type __tsan_atomic##bits##_load(const volatile type* p, int order) {                                                 \
+    return static_cast<type>(isotope::check::load_word(const_cast<const type*>(p), sizeof(type), order_of(order),      \
+                                                       Scope::system, ISOTOPE_PC));                                    \
+  }                                                                                                                    \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int order) {                                          \
+    isotope::check::store_word(const_cast<type*>(p), sizeof(type), static_cast<std::uint64_t>(value), order_of(order), \
+                               Scope::system, ISOTOPE_PC);                                                             \
+  }                                                                                                                    \
+  ISOTOPE_CHANGES(bits, type, exchange, Change::exchange)                                                              \
+  ISOTOPE_CHANGES(bits, type, fetch_add, Change::add)                                                                  \
+  ISOTOPE_CHANGES(bits, type, fetch_sub, Change::sub)                                                                  \
+  ISOTOPE_CHANGES(bits, type, fetch_and, Change::bit_and)                                                              \
+  ISOTOPE_CHANGES(bits, type, fetch_or, Change::bit_or)                                                                \
+  ISOTOPE_CHANGES(bits, type, fetch_xor, Change::bit_xor)                                                              \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type desired, int order, int) {  \
+    const type found = static_cast<type>(isotope::check::replace_word(                                                 \
+        const_cast<type*>(p), sizeof(type), static_cast<std::uint64_t>(*expected),                                     \
+        static_cast<std::uint64_t>(desired), order_of(order), Scope::system, ISOTOPE_PC));                             \
+    const bool done = found == *expected;                                                                              \
+    *expected = found;                                                                                                 \
+    return done ? 1 : 0;                                                                                               \
+  }                                                                                                                    \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type desired, int order,           \
+                                                  int failed) {                                                        \
+    return __tsan_atomic##bits##_compare_exchange_strong(p, expected, desired, order, failed);                         \
+  }                                                                                                                    \
+  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type desired, int order,            \
+                                                  int failed) {                                                        \
+    __tsan_atomic##bits##_compare_exchange_strong(p, &expected, desired, order, failed);                               \
+    return expected;                                                                                                   \
   }
 ISOTOPE_ATOMICS(8, std::uint8_t)
 ISOTOPE_ATOMICS(16, std::uint16_t)

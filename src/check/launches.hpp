@@ -1,4 +1,5 @@
-// The launches of each PE, in order: PEs that choose different shapes for the same kernel wait for blocks that do not exist.
+// The launches of each PE, in order: PEs that choose different shapes for the same kernel wait for blocks that do not
+// exist.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What is known about a word that is accessed atomically: who stored there, with what order and scope, and who looks at it.
+// What is known about a word that is accessed atomically: who stored there, with what order and scope, and who looks at
+// it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct StoreRecord {
   Order order = Order::relaxed;
   Scope scope = Scope::system;
   const void* pc = nullptr;
-  VectorClock clock;  // of the task when it stored, released or not: for reports
+  VectorClock clock;                                     // of the task when it stored, released or not: for reports
   std::shared_ptr<const VectorClock> released[kLevels];  // to tasks that are that far away; null: nothing
 };
 
@@ -42,7 +43,7 @@ struct Value {
   std::uint64_t version = 0;  // of the Location, once it was stored
   TaskId task = 0;            // 0: it was there before the first atomic store
   Epoch epoch = 0;
-  std::uint64_t access = 0;   // when, in accesses of the whole run
+  std::uint64_t access = 0;                                  // when, in accesses of the whole run
   std::vector<std::shared_ptr<const StoreRecord>> sequence;  // as Location::sequence was then
 };
 

@@ -59,8 +59,9 @@ void refuse_bad(const CheckOptions& options) {
   if (!options.order.empty() && options.strategy != CheckStrategy::exhaustive)
     throw Error(Code::invalid_argument, "check: an order belongs to the exhaustive strategy; set that too");
   if (options.show_steps && options.schedules != 1 && options.order.empty()) {
-    throw Error(Code::invalid_argument, fmt::format("check: the steps of {} schedules; they are shown of one, so set schedules to 1",
-                                                    options.schedules));
+    throw Error(Code::invalid_argument,
+                fmt::format("check: the steps of {} schedules; they are shown of one, so set schedules to 1",
+                            options.schedules));
   }
 }
 
@@ -138,7 +139,8 @@ int run_main(int argc, char** argv, int (*pe_main)(int, char**)) {
   try {
     const runtime::Knobs knobs = runtime::read_knobs();
     if (knobs.check.empty()) {
-      std::fputs("This program is built for the checker. Run it with: isotope check -n PES program [arguments...]\n", stderr);
+      std::fputs("This program is built for the checker. Run it with: isotope check -n PES program [arguments...]\n",
+                 stderr);
       return 2;
     }
     const CheckOptions options = parse_options(knobs.check);

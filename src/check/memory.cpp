@@ -97,7 +97,8 @@ char* Memory::new_shared(std::size_t bytes, std::size_t alignment) {
   const std::size_t align = alignment < 16 ? 16 : alignment;
   const std::uintptr_t at = (shared_next_ + align - 1) / align * align;
   if (at + bytes + kRedZone > shared_end_)
-    throw Error(Code::not_supported, "the checker has 1 GiB of shared memory for all blocks of a run, and it is used up");
+    throw Error(Code::not_supported,
+                "the checker has 1 GiB of shared memory for all blocks of a run, and it is used up");
   shared_next_ = at + bytes + kRedZone;
   shadow_.make_live(at, bytes, false);
   return reinterpret_cast<char*>(at);
@@ -140,7 +141,8 @@ Place Memory::describe(std::uintptr_t address) {
       // The object that ends right before it.
       const Object* before = nullptr;
       for (const Object& one : objects_) {
-        if (one.region == world && one.offset <= offset && (before == nullptr || one.offset > before->offset)) before = &one;
+        if (one.region == world && one.offset <= offset && (before == nullptr || one.offset > before->offset))
+          before = &one;
       }
       if (before == nullptr) {
         place.text = fmt::format("the heap of PE {} + {}", place.pe, offset - region.heap_offset);

@@ -17,7 +17,7 @@ struct Object {
   std::size_t bytes = 0;
   std::string site;
   std::size_t region = 0;
-  std::vector<bool> held;   // by PE
+  std::vector<bool> held;  // by PE
   bool freed = false;
 };
 

@@ -1,9 +1,10 @@
-// Loads that see older values. A store is seen at once by nobody but its own thread: until something orders a load after
-// it, the load may return what was there before. What a thread has read, or what happens before its load, it cannot unsee.
+// Loads that see older values. A store is seen at once by nobody but its own thread: until something orders a load
+// after it, the load may return what was there before. What a thread has read, or what happens before its load, it
+// cannot unsee.
 //
-// An older value is offered only where it makes a difference: where the thread has accessed another word, or met others,
-// since the newer one was stored. Otherwise the load could as well have come before that store, in another schedule.
-// Read-modify-writes, sequentially consistent loads and 16-byte loads see the latest; so does host code.
+// An older value is offered only where it makes a difference: where the thread has accessed another word, or met
+// others, since the newer one was stored. Otherwise the load could as well have come before that store, in another
+// schedule. Read-modify-writes, sequentially consistent loads and 16-byte loads see the latest; so does host code.
 #pragma once
 
 #include <cstdint>

@@ -24,10 +24,11 @@ void explain_pending(const Task& task, const void* pc) {
   for (const PendingSide& side : g_pending->sides) {
     if (task.block->key != side.block_key || task.thread.thread_rank == side.thread) continue;
     if (!task.clock.covers(side.other, side.epoch)) continue;
-    const std::string text = g_pending->text, why = fmt::format(
-        "  Thread {} of PE {}, block {} acquires what the other one did, at {}.\n"
-        "  Thread {} does not wait for that: a block.sync() after it is missing.",
-        task.thread.thread_rank, task.pe, task.block->rank, pc_text(pc), side.thread);
+    const std::string text = g_pending->text,
+                      why = fmt::format(
+                          "  Thread {} of PE {}, block {} acquires what the other one did, at {}.\n"
+                          "  Thread {} does not wait for that: a block.sync() after it is missing.",
+                          task.thread.thread_rank, task.pe, task.block->rank, pc_text(pc), side.thread);
     g_pending.reset();
     finish("race", "block sync missing", text + why);
   }

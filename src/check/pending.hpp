@@ -1,5 +1,5 @@
-// A race that nothing explains yet. The run goes on for a while: if another thread of the same block acquires what one of the
-// two should have waited for, it is a sync of the block that is missing.
+// A race that nothing explains yet. The run goes on for a while: if another thread of the same block acquires what one
+// of the two should have waited for, it is a sync of the block that is missing.
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,8 @@ class SimQueue final : public exec::StreamQueue {
   bool idle() const override { return work_.empty() && !busy_; }
   void synchronize() override {
     Task& me = *Scheduler::current();
-    if (me.kind != TaskKind::host) throw Error(Code::invalid_argument, "synchronize in a kernel or a callback would wait for itself");
+    if (me.kind != TaskKind::host)
+      throw Error(Code::invalid_argument, "synchronize in a kernel or a callback would wait for itself");
     const std::uint64_t target = pushed_;
     while (done_ < target) {
       waiting_.push_back(&me);
@@ -198,7 +199,8 @@ class SimQueue final : public exec::StreamQueue {
           sim::complete_puts();  // a kernel that has ended has completed its own
         });
         task->block = block.get();
-        task->thread = {work.spec.block.index_of(t), block->index, work.spec.block, work.spec.grid, t, b, threads, nullptr};
+        task->thread = {
+            work.spec.block.index_of(t), block->index, work.spec.block, work.spec.grid, t, b, threads, nullptr};
         block->tasks.push_back(task.get());
         scheduler.note_incarnation(*task);
         task->at_end = [this, block, self = shared_from_this()](Task& ended) {
@@ -241,8 +243,8 @@ std::string different_launches() {
     for (std::size_t i = 0; i < std::min(all[0].size(), all[pe].size()); ++i) {
       const LaunchShape a = all[0][i], b = all[pe][i];
       if (a.blocks == b.blocks && a.threads == b.threads) continue;
-      return fmt::format("launch {} has {} x {} threads on PE 0 and {} x {} on PE {}", i + 1, a.blocks, a.threads, b.blocks,
-                         b.threads, pe);
+      return fmt::format("launch {} has {} x {} threads on PE 0 and {} x {} on PE {}", i + 1, a.blocks, a.threads,
+                         b.blocks, b.threads, pe);
     }
   }
   return {};

@@ -34,22 +34,24 @@ Edge explain_miss(const Task& task, const NearMiss& miss) {
   const Level needed = distance(task, store.pe, store.block_key);
   const std::string word = memory().describe(reinterpret_cast<std::uintptr_t>(miss.address)).text;
   const std::string read =
-      fmt::format("  It was told by {}:\n    stored at {} ({}, {} scope), read at {} ({}, {} scope).\n", word, pc_text(store.pc),
-                  order_text(store.order), scope_text(store.scope), pc_text(miss.pc), order_text(miss.order),
-                  scope_text(miss.scope));
+      fmt::format("  It was told by {}:\n    stored at {} ({}, {} scope), read at {} ({}, {} scope).\n", word,
+                  pc_text(store.pc), order_text(store.order), scope_text(store.scope), pc_text(miss.pc),
+                  order_text(miss.order), scope_text(miss.scope));
   const std::string whom = needed == Level::system ? fmt::format("PE {}", task.pe) : "a thread of another block";
   // The widest level that the store, or the fence before it, released to.
   int widest = -1;
   for (int level = 0; level < kLevels; ++level) widest = store.released[level] != nullptr ? level : widest;
-  if (widest < 0) return {"release missing", read + "  That store is relaxed and no fence comes before it: it releases nothing."};
+  if (widest < 0)
+    return {"release missing", read + "  That store is relaxed and no fence comes before it: it releases nothing."};
   if (store.released[static_cast<int>(needed)] == nullptr) {
-    return {"scope too narrow", read + fmt::format("  Released at {} scope; {} needs {}.", level_name(static_cast<Level>(widest)), whom,
-                                                   level_name(needed))};
+    return {"scope too narrow", read + fmt::format("  Released at {} scope; {} needs {}.",
+                                                   level_name(static_cast<Level>(widest)), whom, level_name(needed))};
   }
   if (level_of(miss.scope) < needed) {
-    return {"scope too narrow", read + fmt::format("  Acquired at {} scope; what {} released needs {}.", scope_text(miss.scope),
-                                                   store.pe == task.pe ? "another block" : fmt::format("PE {}", store.pe),
-                                                   level_name(needed))};
+    return {
+        "scope too narrow",
+        read + fmt::format("  Acquired at {} scope; what {} released needs {}.", scope_text(miss.scope),
+                           store.pe == task.pe ? "another block" : fmt::format("PE {}", store.pe), level_name(needed))};
   }
   return {"acquire missing", read + "  That load is relaxed and no fence comes after it: it acquires nothing."};
 }
@@ -88,7 +90,8 @@ Edge missing_edge(const Task& task, const Access& before, const Access& now) {
             "  before its source is used again."};
   }
   if (task.kind == TaskKind::delivery) {
-    return {"put not complete", "  The second is a non-blocking put on its way: what it touches is its own until quiet."};
+    return {"put not complete",
+            "  The second is a non-blocking put on its way: what it touches is its own until quiet."};
   }
   if (const NearMiss* miss = find_miss(task, before)) return explain_miss(task, *miss);
   if (level == Level::block) {
@@ -104,9 +107,10 @@ Edge missing_edge(const Task& task, const Access& before, const Access& now) {
   if (task.block != nullptr) {
     for (const Task* sibling : task.block->tasks) {
       if (sibling == nullptr || sibling == &task || !sibling->clock.covers(before.task(), before.epoch)) continue;
-      return {"block sync missing",
-              fmt::format("  Thread {} of the second one's block has acquired it: a block.sync() after that is missing.",
-                          sibling->thread.thread_rank)};
+      return {
+          "block sync missing",
+          fmt::format("  Thread {} of the second one's block has acquired it: a block.sync() after that is missing.",
+                      sibling->thread.thread_rank)};
     }
   }
   // Someone of the first one's block has told the second, but knew nothing of the first access.
@@ -125,10 +129,9 @@ Edge missing_edge(const Task& task, const Access& before, const Access& now) {
             "  A plain access of a vector is not whole: its parts are seen at different times, a flag in\n"
             "  it before the data. Use store16 and load16, or signal with a release."};
   }
-  return {kUnexplained,
-          fmt::format("  Nothing orders the two: no release at {} scope after the first access that the\n"
-                      "  second thread acquires before its own.",
-                      level_name(level))};
+  return {kUnexplained, fmt::format("  Nothing orders the two: no release at {} scope after the first access that the\n"
+                                    "  second thread acquires before its own.",
+                                    level_name(level))};
 }
 
 }  // namespace
@@ -136,9 +139,10 @@ Edge missing_edge(const Task& task, const Access& before, const Access& now) {
 void report_race(const Task& task, std::uintptr_t address, const Access& before, const Access& now) {
   if (race_is_pending()) return;
   const Edge edge = missing_edge(task, before, now);
-  const std::string text = fmt::format("data race on {}\n  {} {}\n    at {}\n  {} {}\n    at {}\n", memory().describe(address).text,
-                                       who_text(before.task(), before.epoch), deed(before, true), pc_text(before.pc()),
-                                       who_text(task), deed(now, false), pc_text(now.pc()));
+  const std::string text =
+      fmt::format("data race on {}\n  {} {}\n    at {}\n  {} {}\n    at {}\n", memory().describe(address).text,
+                  who_text(before.task(), before.epoch), deed(before, true), pc_text(before.pc()), who_text(task),
+                  deed(now, false), pc_text(now.pc()));
   if (edge.verdict != kUnexplained) finish("race", edge.verdict, text + edge.text);
   // One of the two may have been meant to wait, and another thread of its block does.
   const Incarnation& first = Scheduler::instance().who(before.task(), before.epoch);
@@ -149,17 +153,19 @@ void report_race(const Task& task, std::uintptr_t address, const Access& before,
             {first.kind == TaskKind::kernel ? first.block_key : 0, first.thread, task.id, now.epoch}}});
 }
 
-void report_no_object(const Task& task, std::uintptr_t address, std::uint8_t mask, const Cell& cell, const Access& now) {
+void report_no_object(const Task& task, std::uintptr_t address, std::uint8_t mask, const Cell& cell,
+                      const Access& now) {
   const bool freed = (cell.was_live & mask) != 0;
   const std::string text =
-      fmt::format("{}: {}\n  {} {}\n    at {}", freed ? "use after free" : "out of bounds", memory().describe(address).text,
-                  who_text(task), deed(now, false), pc_text(now.pc()));
+      fmt::format("{}: {}\n  {} {}\n    at {}", freed ? "use after free" : "out of bounds",
+                  memory().describe(address).text, who_text(task), deed(now, false), pc_text(now.pc()));
   finish(freed ? "use-after-free" : "out-of-bounds", freed ? "use after free" : "out of bounds", text);
 }
 
 void report_unwritten(const Task& task, std::uintptr_t address, std::uint8_t, const Access& now) {
-  const std::string text = fmt::format("read of memory that no one wrote: {}\n  {} {}\n    at {}\n  Allocate it zeroed, or write it first.",
-                                       memory().describe(address).text, who_text(task), deed(now, false), pc_text(now.pc()));
+  const std::string text =
+      fmt::format("read of memory that no one wrote: {}\n  {} {}\n    at {}\n  Allocate it zeroed, or write it first.",
+                  memory().describe(address).text, who_text(task), deed(now, false), pc_text(now.pc()));
   finish("uninitialised", "never written", text);
 }
 
@@ -169,16 +175,19 @@ void report_exception(const Task& task, const std::string& what) {
 
 void report_stack_overflow(const Task& task) {
   finish("stack", "stack overflow",
-         fmt::format("stack overflow\n  {}\n  Raise ISOTOPE_STACK_BYTES or keep large arrays in shared memory.", who_text(task)));
+         fmt::format("stack overflow\n  {}\n  Raise ISOTOPE_STACK_BYTES or keep large arrays in shared memory.",
+                     who_text(task)));
 }
 
 void report_livelock(const Task& task, const std::string& why) {
-  finish("livelock", "livelock", fmt::format("livelock: {}\n  last to run: {}\n    at {}", why, who_text(task), pc_text(task.last_pc)));
+  finish("livelock", "livelock",
+         fmt::format("livelock: {}\n  last to run: {}\n    at {}", why, who_text(task), pc_text(task.last_pc)));
 }
 
 void report_refused(const Task& task, const char* call, CallSite site, const char* argument, const char* why) {
   finish("bad-argument", std::string(argument) + " " + why,
-         fmt::format("bad argument: `{}` of {} {}\n  {}\n    at {}", argument, call, why, who_text(task), site_text(site)));
+         fmt::format("bad argument: `{}` of {} {}\n  {}\n    at {}", argument, call, why, who_text(task),
+                     site_text(site)));
 }
 
 void report_leaks() {

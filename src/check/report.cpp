@@ -24,7 +24,8 @@ std::string quoted(const std::string& word) {
 }
 
 /// The one command that plays the schedule with the finding.
-std::string replay_command(const CheckOptions& options, const CheckResult& result, const std::vector<std::string>& argv) {
+std::string replay_command(const CheckOptions& options, const CheckResult& result,
+                           const std::vector<std::string>& argv) {
   std::string command = fmt::format("isotope check -n {}", options.pes);
   if (options.strategy == CheckStrategy::exhaustive) {
     command += " --order " + result.order;

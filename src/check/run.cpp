@@ -48,7 +48,8 @@ void draw(const std::string& title) {
 /// What the parent is to know, in fields; the choices come last, since they hold any byte.
 void send_result(const std::string& kind, const std::string& verdict, const std::string& text, std::uint64_t steps) {
   std::string message;
-  for (const std::string& field : {kind, verdict, text, std::to_string(steps), advice_text(), step_log()}) message += field + kField;
+  for (const std::string& field : {kind, verdict, text, std::to_string(steps), advice_text(), step_log()})
+    message += field + kField;
   if (g_strategy != nullptr) message += g_strategy->trace();
   os::flush_stdio();
   (*g_send)(message);
@@ -59,7 +60,8 @@ void crashed(int signal, const void* pc) {
   if (signal == SIGALRM && task != nullptr)
     report_livelock(*task, fmt::format("the run has taken {} s, and whoever runs comes to no end", kMostSeconds));
   finish("crash", os::signal_name(signal),
-         fmt::format("crash: {}\n  {}\n    at {}", os::signal_name(signal), task != nullptr ? who_text(*task) : "outside of any PE",
+         fmt::format("crash: {}\n  {}\n    at {}", os::signal_name(signal),
+                     task != nullptr ? who_text(*task) : "outside of any PE",
                      pc_text(signal == SIGABRT && task != nullptr ? task->last_pc : pc)));
 }
 

@@ -17,7 +17,7 @@ struct RunResult {
   std::uint64_t steps = 0;
   std::string advice;    // as advice_text() has it
   std::string step_log;  // as step_log() has it
-  std::string trace;  // what an exploring Strategy wrote down
+  std::string trace;     // what an exploring Strategy wrote down
 };
 
 /// What the child runs on PE `pe`: returns the PE's status.

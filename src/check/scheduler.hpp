@@ -1,7 +1,7 @@
 // Runs all tasks of a checked run on one operating-system thread, one at a time, and decides who goes on.
 //
-// A task runs until it comes to a point where the order matters to others (an atomic access, a copy), or until it waits.
-// There the Strategy chooses. Nothing else in a run is random, so that the same choices give the same run.
+// A task runs until it comes to a point where the order matters to others (an atomic access, a copy), or until it
+// waits. There the Strategy chooses. Nothing else in a run is random, so that the same choices give the same run.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,8 @@ class Scheduler {
   /// A new task that begins after what `clock` covers. `id` from new_id() or id_for().
   std::shared_ptr<Task> spawn(TaskKind kind, int pe, TaskId id, const VectorClock& clock, std::function<void()> body);
   TaskId new_id();
-  /// The number of the i-th thread of a queue's kernels. Kernels of one queue run after each other, so they share numbers.
+  /// The number of the i-th thread of a queue's kernels. Kernels of one queue run after each other, so they share
+  /// numbers.
   TaskId id_for(std::uint64_t queue, std::uint32_t i);
   /// A number given back may be used again by a task that begins after the old one is known to have ended.
   const Incarnation& who(TaskId id, Epoch epoch) const;

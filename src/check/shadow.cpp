@@ -136,9 +136,8 @@ void Shadow::make_dead(std::uintptr_t address, std::size_t bytes) {
 }
 
 void Shadow::mark_written(std::uintptr_t address, std::size_t bytes) {
-  for_each_cell(address, bytes, [](Region& region, std::uintptr_t at, std::uint8_t mask) {
-    region.cell(at).written |= mask;
-  });
+  for_each_cell(address, bytes,
+                [](Region& region, std::uintptr_t at, std::uint8_t mask) { region.cell(at).written |= mask; });
 }
 
 }  // namespace isotope::check

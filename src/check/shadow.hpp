@@ -1,4 +1,5 @@
-// Shadow memory: for every 8 bytes of the memory that is watched, who accessed them last and which of them hold a value.
+// Shadow memory: for every 8 bytes of the memory that is watched, who accessed them last and which of them hold a
+// value.
 //
 // Watched are the slots of the PEs (symmetric objects, the library's own words) and shared memory of blocks. Everything
 // else is a thread's own as far as the checker knows, and costs one comparison.
@@ -41,10 +42,10 @@ struct Cell {
   static constexpr int kInline = 3;
   Access recent[kInline];
   std::vector<Access>* more = nullptr;
-  std::uint8_t count = 0;    // of `recent`
-  std::uint8_t live = 0;     // bytes that belong to an object
-  std::uint8_t written = 0;  // bytes that hold a value
-  std::uint8_t words = 0;    // 1: some Location lies here
+  std::uint8_t count = 0;     // of `recent`
+  std::uint8_t live = 0;      // bytes that belong to an object
+  std::uint8_t written = 0;   // bytes that hold a value
+  std::uint8_t words = 0;     // 1: some Location lies here
   std::uint8_t was_live = 0;  // bytes of an object that was freed
   std::uint8_t unused[3] = {};
 };
@@ -89,8 +90,8 @@ class Shadow {
   void mark_written(std::uintptr_t address, std::size_t bytes);
 
  private:
-  void access_cell(Task& task, Region& region, std::uintptr_t address, std::uint8_t mask, std::uint8_t flags, Scope scope,
-                   const void* pc);
+  void access_cell(Task& task, Region& region, std::uintptr_t address, std::uint8_t mask, std::uint8_t flags,
+                   Scope scope, const void* pc);
   template <class Fn>
   void for_each_cell(std::uintptr_t address, std::size_t bytes, Fn fn);
 

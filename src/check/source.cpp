@@ -15,7 +15,8 @@ namespace {
 
 /// Whether the line is one of our headers, which are inlined into the user's code.
 bool is_ours(const std::string& file) {
-  for (const char* room : {"isotope/device/", "isotope/collective/", "isotope/platform/", "isotope/base/", "isotope/host/"}) {
+  for (const char* room :
+       {"isotope/device/", "isotope/collective/", "isotope/platform/", "isotope/base/", "isotope/host/"}) {
     if (file.find(room) != std::string::npos) return true;
   }
   return false;

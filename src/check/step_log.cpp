@@ -60,8 +60,9 @@ void log_event(const Task& task, const std::string& what, const void* pc) {
     return;
   }
   ++log.lines;
-  log.text += fmt::format("{:>7} {}   {}{}{}\n", step, who(task), task.kind == TaskKind::delivery ? "put on its way: " : "",
-                          what, pc == nullptr ? std::string() : "  " + pc_text(pc));
+  log.text +=
+      fmt::format("{:>7} {}   {}{}{}\n", step, who(task), task.kind == TaskKind::delivery ? "put on its way: " : "",
+                  what, pc == nullptr ? std::string() : "  " + pc_text(pc));
 }
 
 void log_atomic(const Task& task, const std::string& what, const void* word, Order order, Scope scope, const void* pc) {
@@ -70,7 +71,8 @@ void log_atomic(const Task& task, const std::string& what, const void* word, Ord
   const Region* region = memory().shadow().find(reinterpret_cast<std::uintptr_t>(word));
   if (is_host(task) && region != nullptr && !region->holds_objects(reinterpret_cast<std::uintptr_t>(word))) return;
   log_event(task,
-            fmt::format("{} {}, {} {}", what, place_text(reinterpret_cast<std::uintptr_t>(word)), order_text(order), scope_text(scope)),
+            fmt::format("{} {}, {} {}", what, place_text(reinterpret_cast<std::uintptr_t>(word)), order_text(order),
+                        scope_text(scope)),
             pc);
 }
 
@@ -83,8 +85,9 @@ void log_plain(const Task& task, std::uintptr_t address, std::size_t bytes, bool
       word |= static_cast<std::uint64_t>(reinterpret_cast<const unsigned char*>(address)[i]) << (8 * i);
     value = fmt::format(" ({})", value_text(word));
   }
-  log_event(task, fmt::format("{} {} byte{}{} {} {}", writes ? "writes" : "reads", bytes, bytes == 1 ? "" : "s", value,
-                              writes ? "to" : "of", place_text(address)),
+  log_event(task,
+            fmt::format("{} {} byte{}{} {} {}", writes ? "writes" : "reads", bytes, bytes == 1 ? "" : "s", value,
+                        writes ? "to" : "of", place_text(address)),
             pc);
 }
 

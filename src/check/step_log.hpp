@@ -1,7 +1,8 @@
 // Step by step: what each thread did in a schedule that is played again, in order, in words.
 //
-// One line for every access of watched memory, every sync, wait and fence: step, PE, block, thread, what, where, line. The
-// line is built in the child process; the parent puts file and line in place of program counters and folds it to 80 columns.
+// One line for every access of watched memory, every sync, wait and fence: step, PE, block, thread, what, where, line.
+// The line is built in the child process; the parent puts file and line in place of program counters and folds it to 80
+// columns.
 #pragma once
 
 #include <cstddef>

@@ -25,8 +25,8 @@ class OldValues {
   std::uint64_t rate_ = 0;
 };
 
-/// Each run draws how often it switches and, in half of the runs, a PE that is slow: bugs of one PE that is a round ahead
-/// need long stretches in which another one stands still.
+/// Each run draws how often it switches and, in half of the runs, a PE that is slow: bugs of one PE that is a round
+/// ahead need long stretches in which another one stands still.
 class RandomStrategy final : public Strategy {
  public:
   RandomStrategy(std::uint64_t seed, int pes) : random_(seed), old_(seed) {

@@ -1,5 +1,5 @@
-// One flow of control under the checker: the host code of a PE, a kernel thread, a callback of a stream, or a put on its
-// way. And the block that kernel threads belong to.
+// One flow of control under the checker: the host code of a PE, a kernel thread, a callback of a stream, or a put on
+// its way. And the block that kernel threads belong to.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ enum class State : std::uint8_t {
   looking,     // waits until a word that it has read changes
   block_sync,  // waits for the threads of its block
   warp_sync,
-  host_call,   // waits for a stream, an event, or PEs that have not come to init()
-  delivery,    // waits for its own puts
+  host_call,  // waits for a stream, an event, or PEs that have not come to init()
+  delivery,   // waits for its own puts
   ended,
 };
 
@@ -116,19 +116,19 @@ struct Task {
   exec::Stack stack;
 
   VectorClock clock;
-  VectorClock extra;                 // puts that a fence has ordered: later releases carry them
-  VectorClock seen[kLevels];         // read relaxed; an acquire fence of that scope takes it up
+  VectorClock extra;                                   // puts that a fence has ordered: later releases carry them
+  VectorClock seen[kLevels];                           // read relaxed; an acquire fence of that scope takes it up
   std::shared_ptr<const VectorClock> fenced[kLevels];  // at the last release fence of that scope or a wider one
-  VectorClock ordered;               // what sequentially consistent fences have put before this one
+  VectorClock ordered;                                 // what sequentially consistent fences have put before this one
   // When it last accessed a word atomically, in accesses of the whole run, which word that was, and when another one.
   std::uint64_t last_access = 0, other_access = 0;
   std::uintptr_t last_word = 0;
   std::vector<Look> looks;
   std::vector<NearMiss> near_misses;
-  WaitInfo wait;                     // call is null: none
+  WaitInfo wait;  // call is null: none
   const char* host_call = nullptr;
   CallSite host_site;
-  const void* last_pc = nullptr;     // of the last access that was a step
+  const void* last_pc = nullptr;  // of the last access that was a step
 
   // warp operations: what it brought and takes away
   std::uint64_t lane_value = 0;

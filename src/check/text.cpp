@@ -67,7 +67,8 @@ std::string kernel_name(const char* text) {
   const std::size_t mark = name.find("Kernel = ");
   if (mark == std::string_view::npos) return std::string(name);
   name = name.substr(mark + 9);
-  while (!name.empty() && (name.front() == '&' || (name.front() == '(' && name.rfind("(anonymous", 0) != 0))) name.remove_prefix(1);
+  while (!name.empty() && (name.front() == '&' || (name.front() == '(' && name.rfind("(anonymous", 0) != 0)))
+    name.remove_prefix(1);
   std::string plain(name.substr(0, name.find_first_of("]);")));
   for (const std::string_view nobody : {"{anonymous}::", "(anonymous namespace)::"}) {
     if (plain.rfind(nobody, 0) == 0) plain.erase(0, nobody.size());

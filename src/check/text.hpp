@@ -25,7 +25,8 @@ std::string who_text(TaskId id, Epoch epoch);
 std::string who_text(const Task& task);
 /// A word as people read it: small ones in decimal, others in hexadecimal.
 std::string value_text(std::uint64_t value);
-/// Lines of at most 80 columns: what is longer goes on below, indented by `hang` columns, or (0) by 4 more than the line.
+/// Lines of at most 80 columns: what is longer goes on below, indented by `hang` columns, or (0) by 4 more than the
+/// line.
 std::string folded(const std::string& text, std::size_t hang = 0);
 /// The kernel's name out of the compiler's text.
 std::string kernel_name(const char* text);

@@ -53,9 +53,15 @@ void write_trace(const std::string& path) {
   std::map<TaskId, bool> named;
   for (const Span& one : spans()) {
     if (!std::exchange(named[one.task], true)) {
-      events.push_back({{"ph", "M"}, {"name", "thread_name"}, {"pid", one.pe}, {"tid", one.task}, {"args", {{"name", one.row}}}});
+      events.push_back(
+          {{"ph", "M"}, {"name", "thread_name"}, {"pid", one.pe}, {"tid", one.task}, {"args", {{"name", one.row}}}});
     }
-    events.push_back({{"ph", "X"}, {"name", one.name}, {"pid", one.pe}, {"tid", one.task}, {"ts", one.begin}, {"dur", one.end - one.begin}});
+    events.push_back({{"ph", "X"},
+                      {"name", one.name},
+                      {"pid", one.pe},
+                      {"tid", one.task},
+                      {"ts", one.begin},
+                      {"dur", one.end - one.begin}});
   }
   std::ofstream file(path);
   file << nlohmann::json{{"traceEvents", events}}.dump(1) << '\n';

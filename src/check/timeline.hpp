@@ -1,7 +1,7 @@
 // A timeline of one schedule: which kernel each thread was in and what it waited for, in steps of the scheduler.
 //
-// A name that ends in .svg is the picture of host/timeline.hpp, one lane per PE with what its first thread did; any other is
-// JSON of Chrome's trace format, one row per thread, for chrome://tracing and ui.perfetto.dev.
+// A name that ends in .svg is the picture of host/timeline.hpp, one lane per PE with what its first thread did; any
+// other is JSON of Chrome's trace format, one row per thread, for chrome://tracing and ui.perfetto.dev.
 #pragma once
 
 #include <string>

@@ -76,9 +76,11 @@ std::uint64_t combine(sim::Change change, std::uint64_t old, std::uint64_t value
     case Change::max:
       return old < value ? value : old;
     case Change::min_signed:
-      return static_cast<std::int64_t>(extend(value, bytes)) < static_cast<std::int64_t>(extend(old, bytes)) ? value : old;
+      return static_cast<std::int64_t>(extend(value, bytes)) < static_cast<std::int64_t>(extend(old, bytes)) ? value
+                                                                                                             : old;
     case Change::max_signed:
-      return static_cast<std::int64_t>(extend(old, bytes)) < static_cast<std::int64_t>(extend(value, bytes)) ? value : old;
+      return static_cast<std::int64_t>(extend(old, bytes)) < static_cast<std::int64_t>(extend(value, bytes)) ? value
+                                                                                                             : old;
     case Change::add_float:
       break;
   }
@@ -122,7 +124,8 @@ std::shared_ptr<const StoreRecord> make_record(Task& task, Order order, Scope sc
     const auto all = std::make_shared<const VectorClock>(record->clock);
     for (int level = 0; level <= static_cast<int>(level_of(scope)); ++level) record->released[level] = all;
   } else {
-    for (int level = 0; level <= static_cast<int>(level_of(scope)); ++level) record->released[level] = task.fenced[level];
+    for (int level = 0; level <= static_cast<int>(level_of(scope)); ++level)
+      record->released[level] = task.fenced[level];
   }
   return record;
 }
@@ -138,7 +141,8 @@ void drop_old_unreleased(Location& location) {
   location.sequence.erase(oldest);
 }
 
-void remember(Location& location, Task& task, std::uint64_t value, bool on_top, Order order, Scope scope, const void* pc) {
+void remember(Location& location, Task& task, std::uint64_t value, bool on_top, Order order, Scope scope,
+              const void* pc) {
   advise_no_poll(task);
   auto record = make_record(task, order, scope, pc);
   if (on_top) {
@@ -198,7 +202,8 @@ std::uint64_t load_word(const void* p, int bytes, Order order, Scope scope, cons
   synchronise(*task, location, older != nullptr ? older->sequence : location.sequence, order, scope, pc);
   advise_load(*task, location, value, pc);
   if (logging_steps()) {
-    const std::string late = older != nullptr ? fmt::format(" (older; the latest is {})", value_text(found)) : std::string();
+    const std::string late =
+        older != nullptr ? fmt::format(" (older; the latest is {})", value_text(found)) : std::string();
     log_atomic(*task, fmt::format("loads {}{} from", value_text(value), late), p, order, scope, pc);
   }
   Scheduler::instance().look(location, version, pc);
@@ -237,7 +242,9 @@ std::uint64_t change_word(void* p, int bytes, sim::Change change, std::uint64_t 
   Location& location = Scheduler::instance().location(p, bytes);
   synchronise(*task, location, location.sequence, order, scope, pc);
   keep_older(location, bytes, old);
-  if (logging_steps()) log_atomic(*task, fmt::format("changes {} to {} in", value_text(old), value_text(raw_load(p, bytes))), p, order, scope, pc);
+  if (logging_steps())
+    log_atomic(*task, fmt::format("changes {} to {} in", value_text(old), value_text(raw_load(p, bytes))), p, order,
+               scope, pc);
   remember(location, *task, raw_load(p, bytes), true, order, scope, pc);
   return old;
 }
@@ -275,7 +282,8 @@ void order_accesses(Order order, Scope scope) {
     Scheduler::instance().point({kFences, true});
     note_access(*task, kFences);
   }
-  if (logging_steps() && task->kind == TaskKind::kernel) log_event(*task, fmt::format("fence, {} {}", order_text(order), scope_text(scope)));
+  if (logging_steps() && task->kind == TaskKind::kernel)
+    log_event(*task, fmt::format("fence, {} {}", order_text(order), scope_text(scope)));
   const int reach = static_cast<int>(level_of(scope));
   if (acquires(order)) {
     for (int level = 0; level <= reach; ++level) task->clock.join(task->seen[level]);
@@ -291,45 +299,3 @@ void order_accesses(Order order, Scope scope) {
 }
 
 }  // namespace isotope::check
-
-namespace isotope::sim {
-
-// Out of line, so that the return address is a line of the program.
-#define ISOTOPE_PC __builtin_return_address(0)
-
-std::uint64_t load_word(const void* p, int bytes, Order order, Scope scope) {
-  return check::load_word(p, bytes, order, scope, ISOTOPE_PC);
-}
-void store_word(void* p, int bytes, std::uint64_t value, Order order, Scope scope) {
-  check::store_word(p, bytes, value, order, scope, ISOTOPE_PC);
-}
-std::uint64_t change_word(void* p, int bytes, Change change, std::uint64_t value, Order order, Scope scope) {
-  return check::change_word(p, bytes, change, value, order, scope, ISOTOPE_PC);
-}
-std::uint64_t replace_word(void* p, int bytes, std::uint64_t expected, std::uint64_t desired, Order order, Scope scope) {
-  return check::replace_word(p, bytes, expected, desired, order, scope, ISOTOPE_PC);
-}
-void order_accesses(Order order, Scope scope) { check::order_accesses(order, scope); }
-
-Bits128 load_16_bytes(const Bits128* p) {
-  // Whole: no other task runs between the halves.
-  const std::uint64_t low = check::load_latest(&p->low, Scope::system, ISOTOPE_PC);
-  check::Task* task = check::Scheduler::current();
-  if (task != nullptr) {
-    check::memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(&p->high), 8, check::kAtomic, Scope::system,
-                                    ISOTOPE_PC);
-  }
-  return {low, p->high};
-}
-
-void store_16_bytes(Bits128* p, Bits128 value) {
-  check::Task* task = check::Scheduler::current();
-  check::store_word(&p->low, 8, value.low, Order::relaxed, Scope::system, ISOTOPE_PC);
-  if (task != nullptr) {
-    check::memory().shadow().access(*task, reinterpret_cast<std::uintptr_t>(&p->high), 8, check::kAtomic | check::kWrite,
-                                    Scope::system, ISOTOPE_PC);
-  }
-  p->high = value.high;
-}
-
-}  // namespace isotope::sim

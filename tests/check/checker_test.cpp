@@ -1,5 +1,5 @@
-// The checker itself: the same seed gives the same run, exhaustive search tries every order and finds what is wrong, and
-// what a program does under it is what it does without.
+// The checker itself: the same seed gives the same run, exhaustive search tries every order and finds what is wrong,
+// and what a program does under it is what it does without.
 #include <gtest/gtest.h>
 #include <isotope/host/check.hpp>
 #include <isotope/isotope.hpp>
@@ -102,7 +102,8 @@ TEST(Seeds, SameSeedSameRun) {
   for (const CheckStrategy strategy : {CheckStrategy::random, CheckStrategy::pct}) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       const CheckOptions options{.pes = 2, .seed = seed, .strategy = strategy};
-      const CheckResult first = run_checked(options, &run_message<true>), again = run_checked(options, &run_message<true>);
+      const CheckResult first = run_checked(options, &run_message<true>),
+                        again = run_checked(options, &run_message<true>);
       EXPECT_EQ(first.report, again.report);
       EXPECT_EQ(first.steps, again.steps);
     }
@@ -154,7 +155,8 @@ TEST(Clean, MostCallsOfTheLibrary) {
         world.synchronize();
         world.barrier();
         // 2 blocks of 4 threads add 2 each, twice.
-        if (world.rank() == 0 && counter[0] != static_cast<std::uint64_t>(32 * pes)) throw Error(Code::internal, "lost adds");
+        if (world.rank() == 0 && counter[0] != static_cast<std::uint64_t>(32 * pes))
+          throw Error(Code::internal, "lost adds");
         if (data[1] != 5 || data[2] != 5 || data[3] != 5) throw Error(Code::internal, "lost puts");
       });
       EXPECT_FALSE(result.found) << pes << " PEs, seed " << result.seed << ": " << result.report;

@@ -1,5 +1,5 @@
-// Protocol advice on the corpus: which bugs come with it, and that the repaired twins have none unless they still do what
-// it is about.
+// Protocol advice on the corpus: which bugs come with it, and that the repaired twins have none unless they still do
+// what it is about.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -40,14 +40,10 @@ std::set<std::string> kinds(const Case& one, const CheckResult& result) {
 using Expected = std::map<std::string, std::set<std::string>>;
 
 const Expected kOfBugs = {
-    {"barrier_counter_reset", {"reset"}},
-    {"device_scope_counter", {"scope"}},
-    {"device_scope_release", {"scope"}},
-    {"equality_overshot", {"equality"}},
-    {"flag_reset_by_cas", {"reset"}},
-    {"multicast_barrier_reused", {"reset"}},
-    {"negative_zero_payload", {"sentinel"}},
-    {"wait_for_exactly_n", {"equality", "reset"}},
+    {"barrier_counter_reset", {"reset"}},    {"device_scope_counter", {"scope"}},
+    {"device_scope_release", {"scope"}},     {"equality_overshot", {"equality"}},
+    {"flag_reset_by_cas", {"reset"}},        {"multicast_barrier_reused", {"reset"}},
+    {"negative_zero_payload", {"sentinel"}}, {"wait_for_exactly_n", {"equality", "reset"}},
 };
 /// Both still poll on their data. That one of them never sends the sentinel is in its arithmetic, which is not seen.
 const Expected kOfTwins = {

@@ -1,6 +1,6 @@
 // Every case of the corpus: the bug is found, with the verdict that stands beside it and a line of its file, and the
-// repaired twin has no finding. Bounds: CORPUS_SCHEDULES schedules of each bug (200) and half as many of its twin, so that
-// the whole takes seconds; more for a longer look, or others from CORPUS_SEED on (1).
+// repaired twin has no finding. Bounds: CORPUS_SCHEDULES schedules of each bug (200) and half as many of its twin, so
+// that the whole takes seconds; more for a longer look, or others from CORPUS_SEED on (1).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -69,7 +69,8 @@ std::vector<Case> ordered_cases() {
 TEST_P(OrderedCorpus, ExhaustiveFindsItToo) {
   const Case& one = GetParam();
   const CheckResult result = run(one, false, CheckStrategy::exhaustive, 2000);
-  EXPECT_TRUE(result.found) << "nothing in " << result.schedules << " orders" << (result.complete ? ", which is all of them" : "");
+  EXPECT_TRUE(result.found) << "nothing in " << result.schedules << " orders"
+                            << (result.complete ? ", which is all of them" : "");
   EXPECT_EQ(result.kind, one.kind) << result.report;
 }
 

@@ -1,5 +1,5 @@
-// Loads that see older values: every outcome that the memory model allows can happen, and none that it forbids. Kernels say
-// what must hold by assert(); an exhaustive search that finds nothing has seen every outcome.
+// Loads that see older values: every outcome that the memory model allows can happen, and none that it forbids. Kernels
+// say what must hold by assert(); an exhaustive search that finds nothing has seen every outcome.
 #undef NDEBUG
 #include <cassert>
 

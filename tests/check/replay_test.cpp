@@ -32,7 +32,8 @@ ISOTOPE_KERNEL void poll_plainly(Team team, int* data, std::uint64_t* flag) {
   }
 }
 
-/// Each PE says something and looks at the other's word: it takes an unusual order, and an older value, for both to miss it.
+/// Each PE says something and looks at the other's word: it takes an unusual order, and an older value, for both to
+/// miss it.
 ISOTOPE_KERNEL void both_miss(Team team, int* entered, std::uint64_t* said) {
   store(said, 1);
   if (load(team.at(said, 1 - team.rank())) == 0) *team.at(entered, 0) = team.rank();
@@ -65,8 +66,9 @@ TEST(Steps, AreTheSameEveryTime) {
 TEST(Steps, SayWhatWhereAndAtWhichLine) {
   const CheckResult result = run_checked({.pes = 2, .seed = 1, .show_steps = true}, &program<race>);
   ASSERT_TRUE(result.found);
-  for (const char* part : {"  step  PE  blk  thr   what", "begins kernel race", "writes 4 bytes to object 1 + 0 of PE 1",
-                           "stores 1 to object 2 + 0 of PE 1, relaxed system", "replay_test.cpp:19", "finding: release missing"})
+  for (const char* part :
+       {"  step  PE  blk  thr   what", "begins kernel race", "writes 4 bytes to object 1 + 0 of PE 1",
+        "stores 1 to object 2 + 0 of PE 1, relaxed system", "replay_test.cpp:19", "finding: release missing"})
     EXPECT_NE(result.step_log.find(part), std::string::npos) << "no '" << part << "' in\n" << result.step_log;
   for (const std::string& line : lines_of(result.step_log)) EXPECT_LE(line.size(), 80u) << line;
 }
@@ -94,7 +96,8 @@ TEST(Order, OfAFindingPlaysItAgain) {
   ASSERT_GT(found.schedules, 1u) << "the first order is played without being told";
   options.order = found.order;
   options.show_steps = true;
-  const CheckResult first = run_checked(options, &program<both_miss>), again = run_checked(options, &program<both_miss>);
+  const CheckResult first = run_checked(options, &program<both_miss>),
+                    again = run_checked(options, &program<both_miss>);
   EXPECT_EQ(first.schedules, 1u);
   EXPECT_EQ(first.report, found.report);
   EXPECT_NE(first.step_log.find("loads 0 (older; the latest is 1)"), std::string::npos) << first.step_log;
@@ -109,7 +112,8 @@ TEST(Order, OfAnotherProgramIsRefused) {
 
 TEST(Order, MustBeOne) {
   for (const char* text : {"x", "3x", "3,,4", "3;4", "99999999999", "-1"}) {
-    EXPECT_THROW(run_checked({.pes = 2, .strategy = CheckStrategy::exhaustive, .order = text}, &program<race>), Error) << text;
+    EXPECT_THROW(run_checked({.pes = 2, .strategy = CheckStrategy::exhaustive, .order = text}, &program<race>), Error)
+        << text;
   }
   EXPECT_THROW(run_checked({.pes = 2, .order = "3"}, &program<race>), Error) << "the random strategy has no orders";
 }

@@ -10,9 +10,7 @@ namespace {
 
 using namespace isotope;
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 __attribute__((noinline)) void touch(volatile int* words, int count, int rounds) {
   for (int round = 0; round < rounds; ++round) {
@@ -52,7 +50,8 @@ ISOTOPE_KERNEL void shared_data(Span<int> data, int rounds) {
 ISOTOPE_KERNEL void atomic_data(Team team, std::uint64_t* word, int rounds) {
   const double start = seconds();
   for (int i = 0; i < rounds; ++i) atomic_add(team, word, 1, 0);
-  if (team.rank() == 0) std::printf("atomics of all PEs on one word: %.2f million/s\n", team.size() * rounds / (seconds() - start) * 1e-6);
+  if (team.rank() == 0)
+    std::printf("atomics of all PEs on one word: %.2f million/s\n", team.size() * rounds / (seconds() - start) * 1e-6);
 }
 
 }  // namespace

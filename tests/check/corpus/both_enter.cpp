@@ -1,5 +1,5 @@
-// Each PE says that it wants to enter and looks whether the other one does. Without a sequentially consistent fence between,
-// each may miss what the other said, and both enter.
+// Each PE says that it wants to enter and looks whether the other one does. Without a sequentially consistent fence
+// between, each may miss what the other said, and both enter.
 #include "corpus.hpp"
 
 namespace corpus::both_enter {
