@@ -1,10 +1,12 @@
 // How many accesses a second the checker takes on one core: of a thread's own data, of symmetric memory that one thread
-// uses, and of words that threads hand to each other. bin/check_speed; docs/checker.md has the figures.
+// uses, and of words that threads hand to each other. bin/check_speed [SEED]; in every second schedule loads may see older
+// values, which costs atomics some. docs/checker.md has the figures.
 #include <isotope/host/check.hpp>
 #include <isotope/isotope.hpp>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 namespace {
 
@@ -56,8 +58,9 @@ ISOTOPE_KERNEL void atomic_data(Team team, std::uint64_t* word, int rounds) {
 
 }  // namespace
 
-int main() {
-  const CheckResult result = run_checked({.pes = 2}, [] {
+int main(int argc, char** argv) {
+  const std::uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
+  const CheckResult result = run_checked({.pes = 2, .seed = seed}, [] {
     World world = init();
     auto data = world.alloc_zeroed<int>(4096);
     auto word = world.alloc_zeroed<std::uint64_t>(1);
