@@ -90,17 +90,34 @@ void keep_older(Location& location, int bytes, std::uint64_t found) {
     forget_older(location);
     location.latest = {found, location.version, 0, 0, 0, {}};
   }
-  location.older.push_back(location.latest);
-  location.older.back().sequence = location.sequence;
-  if (location.older.size() <= kOlderValues) return;
-  location.older.erase(location.older.begin());
+  // The oldest makes room, and its memory is used again: this is on the way of every store.
+  const bool full = location.older.size() == kOlderValues;
+  if (full) {
+    std::rotate(location.older.begin(), location.older.begin() + 1, location.older.end());
+  } else {
+    location.older.emplace_back();
+  }
+  Value& kept = location.older.back();
+  const Value& latest = location.latest;
+  kept.value = latest.value;
+  kept.version = latest.version;
+  kept.task = latest.task;
+  kept.epoch = latest.epoch;
+  kept.access = latest.access;
+  kept.sequence = location.sequence;
+  if (!full || location.readings.empty()) return;
   const std::uint64_t oldest = location.older.front().version;
   std::erase_if(location.readings, [&](const Reading& one) { return one.version <= oldest; });
 }
 
 void note_latest(Task& task, Location& location, std::uint64_t value) {
   if (!shows_older()) return;
-  location.latest = {value, location.version, task.id, task.epoch(), task.last_access, {}};
+  Value& latest = location.latest;
+  latest.value = value;
+  latest.version = location.version;
+  latest.task = task.id;
+  latest.epoch = task.epoch();
+  latest.access = task.last_access;
 }
 
 void forget_older(Location& location) {

@@ -1,11 +1,11 @@
 // Loads that see older values: every outcome that the memory model allows can happen, and none that it forbids. Kernels
 // say what must hold by assert(); an exhaustive search that finds nothing has seen every outcome.
-#undef NDEBUG
-#include <cassert>
-
 #include <gtest/gtest.h>
 #include <isotope/host/check.hpp>
 #include <isotope/isotope.hpp>
+
+#undef NDEBUG
+#include <cassert>
 
 namespace {
 

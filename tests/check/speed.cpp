@@ -1,6 +1,6 @@
 // How many accesses a second the checker takes on one core: of a thread's own data, of symmetric memory that one thread
-// uses, and of words that threads hand to each other. bin/check_speed [SEED]; in every second schedule loads may see older
-// values, which costs atomics some. docs/checker.md has the figures.
+// uses, and of words that threads hand to each other. bin/check_speed [SEED]; in every second schedule loads may see
+// older values, which costs atomics some. docs/checker.md has the figures.
 #include <isotope/host/check.hpp>
 #include <isotope/isotope.hpp>
 

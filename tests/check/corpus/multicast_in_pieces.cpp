@@ -1,8 +1,8 @@
 // A value and its flag in one multicast store of 16 bytes: each element is whole, the vector is not.
+#include "corpus.hpp"
+
 #undef NDEBUG
 #include <cassert>
-
-#include "corpus.hpp"
 
 namespace corpus::multicast_in_pieces {
 

@@ -1,8 +1,8 @@
 // A multicast store lands on each PE at its own time. The flag, a multicast store too, may land first.
+#include "corpus.hpp"
+
 #undef NDEBUG
 #include <cassert>
-
-#include "corpus.hpp"
 
 namespace corpus::multicast_lands_late {
 

@@ -1,8 +1,8 @@
 // Everything is atomic, so nothing races: but who has seen the flag may still see the value from before.
+#include "corpus.hpp"
+
 #undef NDEBUG
 #include <cassert>
-
-#include "corpus.hpp"
 
 namespace corpus::older_value {
 
