@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "check/findings.hpp"
+#include "check/older.hpp"
 #include "check/scheduler.hpp"
 #include "check/text.hpp"
 
@@ -18,7 +19,7 @@ extern "C" [[noreturn]] void __assert_fail(const char* expression, const char* f
     std::string text = fmt::format("assertion failed: {}\n  {}\n    at {}", expression, who_text(*task), place);
     if (task->kind == TaskKind::kernel && task->last_pc != nullptr)
       text += fmt::format("\n  Its last access that others notice was at {}.", pc_text(task->last_pc));
-    finish("failure", "assertion failed", text);
+    finish("failure", "assertion failed", text + older_seen_text());
   }
   std::fputs(fmt::format("{}: assertion failed: {}\n", place, expression).c_str(), stderr);
   std::abort();

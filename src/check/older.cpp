@@ -1,14 +1,26 @@
 #include "check/older.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <deque>
 
 #include "check/memory.hpp"
 #include "check/scheduler.hpp"
+#include "check/text.hpp"
 
 namespace isotope::check {
 
 namespace {
 
+struct Seen {
+  std::string who;
+  const void *pc, *store_pc;
+  std::uint64_t seen, latest;
+};
+constexpr std::size_t kSeenNamed = 3;
+
+std::deque<Seen> g_seen;  // the last of them
 std::uint64_t g_accesses = 0;
 VectorClock g_fences;  // what came before some sequentially consistent fence
 
@@ -124,6 +136,23 @@ void forget_older(Location& location) {
   location.older.clear();
   location.readings.clear();
   location.latest = {};
+}
+
+void note_older_seen(const Task& task, const Location& location, std::uint64_t seen, std::uint64_t found,
+                     const void* pc) {
+  const void* stored = location.history.empty() ? nullptr : location.history.back().pc;
+  g_seen.push_back({who_text(task), pc, stored, seen, found});
+  if (g_seen.size() > kSeenNamed) g_seen.pop_front();
+}
+
+std::string older_seen_text() {
+  if (g_seen.empty()) return {};
+  std::string text = "\n  Loads that saw an older value, since nothing orders the store before them:";
+  for (const Seen& one : g_seen) {
+    text += fmt::format("\n    {} saw {} at {},\n    not {}, stored at {}", one.who, value_text(one.seen),
+                        pc_text(one.pc), value_text(one.latest), pc_text(one.store_pc));
+  }
+  return text;
 }
 
 void order_with_fences(Task& task) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "check/location.hpp"
 #include "check/task.hpp"
@@ -32,6 +33,11 @@ void keep_older(Location& location, int bytes, std::uint64_t found);
 void note_latest(Task& task, Location& location, std::uint64_t value);
 /// The word was written by something that is no atomic store.
 void forget_older(Location& location);
+/// The load at `pc` saw `seen` in place of the latest value, `found`.
+void note_older_seen(const Task& task, const Location& location, std::uint64_t seen, std::uint64_t found,
+                     const void* pc);
+/// For the report of a result that is wrong: which loads saw older values last. Empty, or lines that begin with '\n'.
+std::string older_seen_text();
 /// A sequentially consistent fence: whoever comes to one later sees what came before this one.
 void order_with_fences(Task& task);
 

@@ -4,6 +4,7 @@
 #include "check/findings.hpp"
 #include "check/location.hpp"
 #include "check/memory.hpp"
+#include "check/older.hpp"
 #include "check/pending.hpp"
 #include "check/scheduler.hpp"
 #include "check/text.hpp"
@@ -170,7 +171,7 @@ void report_unwritten(const Task& task, std::uintptr_t address, std::uint8_t, co
 }
 
 void report_exception(const Task& task, const std::string& what) {
-  finish("error", "error", fmt::format("{} ended with an error\n  {}", who_text(task), what));
+  finish("error", "error", fmt::format("{} ended with an error\n  {}", who_text(task), what) + older_seen_text());
 }
 
 void report_stack_overflow(const Task& task) {

@@ -9,6 +9,7 @@
 
 #include "check/advice.hpp"
 #include "check/findings.hpp"
+#include "check/older.hpp"
 #include "check/pending.hpp"
 #include "check/scheduler.hpp"
 #include "check/source.hpp"
@@ -80,7 +81,8 @@ void play_here(const CheckOptions& options, const MakeStrategy& make, const PeMa
     const int status = pe_main(pe);
     if (status != 0) {
       finish("failure", "wrong result",
-             fmt::format("PE {} returned {}: the program itself says that something is wrong", pe, status));
+             fmt::format("PE {} returned {}: the program itself says that something is wrong", pe, status) +
+                 older_seen_text());
     }
   });
   std::string kind, verdict = "no finding", text;

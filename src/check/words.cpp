@@ -200,6 +200,7 @@ std::uint64_t load_word(const void* p, int bytes, Order order, Scope scope, cons
   const std::uint64_t value = older != nullptr ? older->value : found;
   const std::uint64_t version = older != nullptr ? older->version : location.version;
   synchronise(*task, location, older != nullptr ? older->sequence : location.sequence, order, scope, pc);
+  if (older != nullptr) note_older_seen(*task, location, value, found, pc);
   advise_load(*task, location, value, pc);
   if (logging_steps()) {
     const std::string late =

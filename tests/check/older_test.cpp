@@ -4,6 +4,8 @@
 #include <isotope/host/check.hpp>
 #include <isotope/isotope.hpp>
 
+#include <string>
+
 #undef NDEBUG
 #include <cassert>
 
@@ -99,6 +101,14 @@ void expect_possible(int pes, void (*program)()) {
   EXPECT_EQ(search(pes, program).verdict, "assertion failed");
   for (const CheckStrategy strategy : {CheckStrategy::random, CheckStrategy::pct})
     EXPECT_EQ(run_checked({.pes = pes, .schedules = 1000, .strategy = strategy}, program).verdict, "assertion failed");
+}
+
+/// Whoever reads of a wrong result is told which load saw what, and who stored the value that it did not see.
+TEST(Older, IsNamedInTheReport) {
+  const std::string report = search(2, &told_block<Order::relaxed>).report;
+  EXPECT_NE(report.find("thread 1 of kernel tell_the_block"), std::string::npos) << report;
+  EXPECT_NE(report.find("saw 0 at older_test.cpp:"), std::string::npos) << report;
+  EXPECT_NE(report.find("not 7, stored at older_test.cpp:"), std::string::npos) << report;
 }
 
 void expect_impossible(int pes, void (*program)()) {
