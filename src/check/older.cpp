@@ -14,7 +14,8 @@ namespace isotope::check {
 namespace {
 
 struct Seen {
-  std::string who;
+  TaskId task;
+  Epoch epoch;
   const void *pc, *store_pc;
   std::uint64_t seen, latest;
 };
@@ -141,7 +142,7 @@ void forget_older(Location& location) {
 void note_older_seen(const Task& task, const Location& location, std::uint64_t seen, std::uint64_t found,
                      const void* pc) {
   const void* stored = location.history.empty() ? nullptr : location.history.back().pc;
-  g_seen.push_back({who_text(task), pc, stored, seen, found});
+  g_seen.push_back({task.id, task.epoch(), pc, stored, seen, found});
   if (g_seen.size() > kSeenNamed) g_seen.pop_front();
 }
 
@@ -149,8 +150,8 @@ std::string older_seen_text() {
   if (g_seen.empty()) return {};
   std::string text = "\n  Loads that saw an older value, since nothing orders the store before them:";
   for (const Seen& one : g_seen) {
-    text += fmt::format("\n    {} saw {} at {},\n    not {}, stored at {}", one.who, value_text(one.seen),
-                        pc_text(one.pc), value_text(one.latest), pc_text(one.store_pc));
+    text += fmt::format("\n    {} saw {} at {},\n    not {}, stored at {}", who_text(one.task, one.epoch),
+                        value_text(one.seen), pc_text(one.pc), value_text(one.latest), pc_text(one.store_pc));
   }
   return text;
 }
