@@ -249,7 +249,9 @@ void Scheduler::relax() {
 
 void Scheduler::stand_aside(Task& task) {
   task.repeats = 0;
-  if (task.kind == TaskKind::kernel && task.bookkeeping == 0 && &task == g_current) block(State::looking);
+  const bool kernel = task.kind == TaskKind::kernel && task.bookkeeping == 0 && &task == g_current;
+  // It may as well compute for long: as long as it is the only one that can run, it runs.
+  if (kernel && runnable_.size() > 1) block(State::looking);
 }
 
 void Scheduler::drop_looks(Task& task) {

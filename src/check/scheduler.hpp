@@ -69,7 +69,7 @@ class Scheduler {
   /// The current task has read that version of the word; relax() then waits until one of those it has read changes.
   void look(Location& location, std::uint64_t version, const void* pc);
   void relax();
-  /// The current task may be polling with plain accesses, of which nobody is told: it goes on when no other task can.
+  /// The current task may be polling with plain accesses, of which nobody is told: others go first.
   void stand_aside(Task& task);
   /// The word has changed: whoever looks at it goes on.
   void changed(Location& location, Task& by, const Written& what);
