@@ -87,6 +87,8 @@ TEST(Steps, APartIsWhatTheWholeHasThere) {
 
 TEST(Steps, AreOfOneScheduleOnly) {
   EXPECT_THROW(run_checked({.pes = 2, .schedules = 2, .show_steps = true}, &program<race>), Error);
+  EXPECT_THROW(run_checked({.pes = 2, .strategy = CheckStrategy::exhaustive, .show_steps = true}, &program<race>),
+               Error);
 }
 
 TEST(Order, OfAFindingPlaysItAgain) {
