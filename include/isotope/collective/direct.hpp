@@ -124,7 +124,8 @@ template <Group G>
 ISOTOPE_HD bool all_gather_push(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
   if (!meet_first(on)) return false;
   char* place = dst + blocks.begin(on.me());
-  for (int k = 0; k < on.members(); ++k) move(on, on.team.at(place, on.next(k)), src, blocks.each);
+  const std::size_t in_all = blocks.each * static_cast<std::size_t>(on.members());
+  for (int k = 0; k < on.members(); ++k) move(on, on.team.at(place, on.next(k)), src, blocks.each, in_all);
   return meet_last(on);
 }
 
@@ -134,10 +135,11 @@ ISOTOPE_HD bool all_gather_pull(const Stage<G>& on, char* dst, const char* src, 
   if (!meet_first(on)) return false;
   // In place, each member's src is where its block lies in dst.
   const bool in_place = src == dst + blocks.begin(on.me());
+  const std::size_t in_all = blocks.each * static_cast<std::size_t>(on.members());
   for (int k = 0; k < on.members(); ++k) {
     const int from = on.next(k);
     char* place = dst + blocks.begin(from);
-    move(on, place, on.team.at(in_place ? place : src, from), blocks.each);
+    move(on, place, on.team.at(in_place ? place : src, from), blocks.each, in_all);
   }
   return meet_last(on);
 }
@@ -174,9 +176,10 @@ template <Group G>
 ISOTOPE_HD bool all_to_all_direct(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
   if (!meet_first(on)) return false;
   char* place = dst + blocks.begin(on.me());
+  const std::size_t in_all = blocks.each * static_cast<std::size_t>(on.members());
   for (int k = 0; k < on.members(); ++k) {
     const int to = on.next(k);
-    move(on, on.team.at(place, to), src + blocks.begin(to), blocks.each);
+    move(on, on.team.at(place, to), src + blocks.begin(to), blocks.each, in_all);
   }
   return meet_last(on);
 }

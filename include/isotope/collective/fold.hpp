@@ -47,8 +47,8 @@ inline constexpr std::size_t kPartialBlock = platform::kIsGpu ? 64 : 2048;
 
 ISOTOPE_HD bool aligned16(const void* p) { return (reinterpret_cast<std::uintptr_t>(p) & 15) == 0; }
 
-/// A PE that writes this much in one call writes past the caches.
-inline constexpr std::size_t kPastCaches = std::size_t{8} << 20;
+/// A PE that writes this much in one call writes past the caches: of sums, whose inputs it has read through them; and of copies.
+inline constexpr std::size_t kPastCaches = std::size_t{8} << 20, kCopiesPastCaches = std::size_t{2} << 20;
 
 /// One thread, elements [begin, begin + count) of its share, by blocks that stay in the nearest cache: partials are made
 /// there, so that loops become vectors whatever overlaps outside.

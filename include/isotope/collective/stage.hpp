@@ -114,11 +114,23 @@ ISOTOPE_HD bool await_post(const Stage<G>& on, const std::uint64_t* flag, std::u
   return told(on.team, on.group.broadcast(well));
 }
 
-/// `bytes` from `src` to `dst`, addresses as they are, by the whole group. Does not synchronise it.
+/// By one thread. Where there is no such way, it is not compiled.
 template <Group G>
-ISOTOPE_HD void move(const Stage<G>& on, void* dst, const void* src, std::size_t bytes) {
+ISOTOPE_HD void move_past_caches(const Stage<G>&, void* dst, const void* src, std::size_t bytes) {
+  platform::copy_past_caches(dst, src, bytes);
+  platform::end_copies_past_caches();
+}
+
+/// `bytes` from `src` to `dst`, addresses as they are, by the whole group. Does not synchronise it. `in_all`: what the call
+/// writes like this; so much that no cache would hold it goes past them, where threads are single.
+template <Group G>
+ISOTOPE_HD void move(const Stage<G>& on, void* dst, const void* src, std::size_t bytes, std::size_t in_all = 0) {
+  if (dst == src || bytes == 0) return;
+  if constexpr (!platform::kIsGpu) {
+    if (in_all >= kCopiesPastCaches && on.group.size() == 1) return move_past_caches(on, dst, src, bytes);
+  }
   const Workers workers = on.workers();
-  if (dst != src && bytes != 0) platform::copy_share(dst, src, bytes, workers.rank, workers.count);
+  platform::copy_share(dst, src, bytes, workers.rank, workers.count);
 }
 
 }  // namespace isotope::detail
