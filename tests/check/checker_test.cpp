@@ -5,6 +5,8 @@
 #include <isotope/isotope.hpp>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -162,6 +164,35 @@ TEST(Clean, MostCallsOfTheLibrary) {
       EXPECT_FALSE(result.found) << pes << " PEs, seed " << result.seed << ": " << result.report;
     }
   }
+}
+
+/// Copies and fills of a size that the compiler knows, or can bound, which it would rather make of instructions.
+ISOTOPE_KERNEL void copies(Team team, char* to, const char* from, std::size_t some, bool races) {
+  if (team.rank() != 0 && !races) return;
+  char* there = team.at(to, 1);
+  std::memcpy(there, from, 100);
+  std::memset(there + 100, 3, 50);
+  if (some < 200) std::memcpy(there + 150, from, some);
+}
+
+void run_copies(bool races) {
+  World world = init();
+  auto to = world.alloc<char>(400), from = world.alloc_zeroed<char>(400);
+  world.barrier();
+  world.launch<copies>({}, world.team(), to.data(), from.data(), std::size_t{120}, races);
+  world.synchronize();
+  world.barrier();
+  int sum = 0;
+  if (world.rank() == 1)
+    for (std::size_t i = 0; i < 270; ++i) sum += to[i];  // a finding, where a write was not seen
+  if (world.rank() == 1 && sum != 150) std::abort();
+}
+
+TEST(Copies, OfEverySizeAreSeen) {
+  const CheckResult good = run_checked({.pes = 2, .schedules = 3}, [] { run_copies(false); });
+  EXPECT_FALSE(good.found) << good.report;
+  const CheckResult broken = run_checked({.pes = 2, .schedules = 3}, [] { run_copies(true); });
+  EXPECT_EQ(broken.kind, "race") << broken.report;
 }
 
 TEST(Crash, IsAFinding) {

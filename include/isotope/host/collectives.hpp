@@ -173,17 +173,17 @@ void reduce(Collectives& coll, const Stream& stream, T* dst, const T* src, std::
 template <class T>
 void all_gather(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t each, const How& how = {},
                 CallSite site = CallSite::current()) {
-  coll.enqueue_typed<Collective::all_gather, T>(stream, detail::moving<T>(Collective::all_gather, how.algo, dst, src, each), how, site);
+  coll.enqueue_typed<Collective::all_gather, T>(stream, isotope::detail::moving<T>(Collective::all_gather, how.algo, dst, src, each), how, site);
 }
 template <class T>
 void all_to_all(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t each, const How& how = {},
                 CallSite site = CallSite::current()) {
-  coll.enqueue_typed<Collective::all_to_all, T>(stream, detail::moving<T>(Collective::all_to_all, how.algo, dst, src, each), how, site);
+  coll.enqueue_typed<Collective::all_to_all, T>(stream, isotope::detail::moving<T>(Collective::all_to_all, how.algo, dst, src, each), how, site);
 }
 template <class T>
 void broadcast(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, int root, const How& how = {},
                CallSite site = CallSite::current()) {
-  coll.enqueue_typed<Collective::broadcast, T>(stream, detail::moving<T>(Collective::broadcast, how.algo, dst, src, n, root), how, site);
+  coll.enqueue_typed<Collective::broadcast, T>(stream, isotope::detail::moving<T>(Collective::broadcast, how.algo, dst, src, n, root), how, site);
 }
 
 }  // namespace ISOTOPE_COMPILED_FOR

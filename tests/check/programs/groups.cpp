@@ -1,0 +1,149 @@
+// Collectives from inside kernels, by a block of several threads, a warp and a grid, by every algorithm; those of different
+// lengths; symm_all_reduce; and the small kernels behind on_stream: for the checker.
+#include <isotope/host/choice.hpp>
+#include <isotope/host/on_stream.hpp>
+#include <isotope/isotope.hpp>
+
+using namespace isotope;
+
+namespace {
+
+constexpr std::size_t kCount = 37;  // words of its own for every thread, and some more
+constexpr unsigned kThreads = 3, kBlocks = 2;
+
+float value(int pe, std::size_t i) { return static_cast<float>(pe * 1000 + static_cast<int>(i)); }
+
+struct Work {
+  float *dst, *src;
+  Algo algo;
+};
+
+/// Three in a row: the third uses the slots of the first again.
+template <class Who, class Where>
+ISOTOPE_HD void reduce_and_gather(Who who, const Team& team, const Where& where, const Work& work, bool gathers) {
+  for (int i = 0; i < 3; ++i) {
+    if (gathers) {
+      if (!all_gather(who, team, where, work.dst, work.src, kCount, work.algo)) return;
+    } else {
+      if (!all_reduce<ReduceOp::add>(who, team, where, work.dst, work.src, kCount, work.algo)) return;
+    }
+  }
+}
+
+ISOTOPE_KERNEL void by_block(Team team, Workspace workspace, Work work, bool gathers) {
+  reduce_and_gather(this_block(), team, workspace.channel(0), work, gathers);
+}
+ISOTOPE_KERNEL void by_warp(Team team, Workspace workspace, Work work, bool gathers) {
+  reduce_and_gather(this_warp(), team, workspace.channel(0), work, gathers);
+}
+ISOTOPE_KERNEL void by_grid(Team team, Workspace workspace, Work work, bool gathers) {
+  reduce_and_gather(this_grid(), team, workspace, work, gathers);
+}
+
+ISOTOPE_KERNEL void by_symm(SymmContext context, float* data) {
+  symm_all_reduce(this_block(), &context, data, 0, kCount, 0, static_cast<std::int32_t>(DataType::f32));
+}
+
+class Checks {
+ public:
+  explicit Checks(World& world)
+      : world_(world), coll_(world, {.channels = static_cast<int>(kBlocks), .slot_bytes = 1920}), pes_(static_cast<std::size_t>(world.size())),
+        src_(world.alloc<float>(kCount * pes_)), dst_(world.alloc<float>(kCount * pes_)) {}
+
+  bool every_algorithm(bool gathers) {
+    for (const Algo algo : algorithms_of(gathers ? Collective::all_gather : Collective::all_reduce)) {
+      const Work work{dst_.data(), src_.data(), algo};
+      fill();
+      world_.launch<by_block>({.block = kThreads}, coll_.team(), coll_.workspace(), work, gathers);
+      if (!right(gathers)) return false;
+      fill();
+      world_.launch<by_warp>({.block = kThreads}, coll_.team(), coll_.workspace(), work, gathers);
+      if (!right(gathers)) return false;
+      fill();
+      world_.launch<by_grid>({.grid = kBlocks, .block = 2}, coll_.team(), coll_.workspace(), work, gathers);
+      if (!right(gathers)) return false;
+    }
+    return true;
+  }
+
+  bool different_lengths() {
+    auto numbers = world_.alloc<std::uint64_t>(4 * pes_);
+    const auto me = static_cast<std::size_t>(world_.rank());
+    fill();
+    if (coll_.collect(dst_.data(), src_.data(), me + 1) != pes_ * (pes_ + 1) / 2) return false;
+    if (dst_[0] != value(0, 0) || dst_[pes_ * (pes_ - 1) / 2] != value(world_.size() - 1, 0)) return false;
+    world_.barrier();
+    // To member k its rank and one more; everything after what members before it sent.
+    std::uint64_t *dst_offsets = numbers.data(), *counts = dst_offsets + pes_, *src_offsets = counts + pes_;
+    for (std::size_t k = 0; k < pes_; ++k) {
+      dst_offsets[k] = k * (me + 1);
+      counts[k] = k + 1;
+      src_offsets[k] = k;
+    }
+    world_.barrier();
+    coll_.all_to_all_v(dst_.data(), dst_offsets, src_.data(), counts, src_offsets, src_offsets + pes_);
+    for (std::size_t k = 0; k < pes_; ++k)
+      if (dst_[k * (me + 1)] != value(static_cast<int>(k), me)) return false;
+    world_.barrier();
+    return true;
+  }
+
+  bool symm() {
+    fill();
+    world_.launch<by_symm>({.block = kThreads}, coll_.symm_context(), src_.data());
+    world_.synchronize();
+    float sum = 0;
+    for (int k = 0; k < world_.size(); ++k) sum += value(k, 5);
+    const bool good = src_[5] == sum;
+    world_.barrier();
+    return good;
+  }
+
+  bool streams() {
+    auto arrived = world_.alloc<Signal>(1, {.zeroed = true});
+    const int right = (world_.rank() + 1) % world_.size(), left = (world_.rank() + world_.size() - 1) % world_.size();
+    Stream stream = world_.create_stream();
+    fill();
+    on_stream::put(world_, stream, world_.team(), dst_.data(), src_.data(), kCount, right);
+    on_stream::signal(world_, stream, world_.team(), arrived.data(), 1, SignalOp::add, right);
+    on_stream::wait(world_, stream, world_.team(), arrived.data(), Cmp::ge, 1, left);
+    on_stream::barrier(world_, stream, world_.team());
+    on_stream::get(world_, stream, world_.team(), dst_.data() + kCount, src_.data(), kCount, right);
+    on_stream::quiet(world_, stream, world_.team());
+    stream.synchronize();
+    const bool good = dst_[7] == value(left, 7) && dst_[kCount + 7] == value(right, 7);
+    world_.barrier();
+    return good;
+  }
+
+ private:
+  void fill() {
+    for (std::size_t i = 0; i < src_.size(); ++i) src_[i] = value(world_.rank(), i);
+    world_.barrier();
+  }
+  bool right(bool gathers) {
+    world_.synchronize();
+    bool good = true;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      float sum = 0;
+      for (int k = 0; k < world_.size(); ++k) sum += value(k, i);
+      good = good && dst_[i] == (gathers ? value(0, i) : sum);
+    }
+    world_.barrier();
+    return good;
+  }
+
+  World& world_;
+  Collectives coll_;
+  std::size_t pes_;
+  Symmetric<float> src_, dst_;
+};
+
+}  // namespace
+
+ISOTOPE_MAIN(argc, argv) {
+  (void)argc, (void)argv;
+  World world = init();
+  Checks checks(world);
+  return checks.every_algorithm(false) && checks.every_algorithm(true) && checks.different_lengths() && checks.symm() && checks.streams() ? 0 : 1;
+}
