@@ -57,11 +57,17 @@ def number(value):
     return "-" if value is None else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
-def table(result):
+def heading(result, peers):
+    """What was measured on; `peers` maps a name to its version's."""
     versions = result["versions"]
+    named = "".join(f", {name} {versions[key]}" for name, key in peers.items())
+    return (f"{result['machine']['gpus'][0]['name']}, CUDA driver {versions['cuda_driver']}, nvcc {versions['nvcc']}{named}. "
+            "A ratio above 1 is in our favour.")
+
+
+def table(result):
     lines = [
-        f"{result['machine']['gpus'][0]['name']}, CUDA driver {versions['cuda_driver']}, nvcc {versions['nvcc']}, NVSHMEM "
-        f"{versions['nvshmem']}. A ratio above 1 is in our favour.", "",
+        heading(result, {"NVSHMEM": "nvshmem"}), "",
         "| what | ours | NVSHMEM | ratio | by hand | ratio | unit |", "| --- | --- | --- | --- | --- | --- | --- |"
     ]
     for name, row in rows_to_show(result):

@@ -13,7 +13,7 @@ COLOURS = {"ours": "#2a7f62", "PyTorch": "#b5482a", "NVSHMEM": "#5a6fb0"}
 
 
 def gathered(result):
-    """{(name, pes, bytes): {"ours": us, "algo": fastest by name, peer: us}} of what the library chooses by itself."""
+    """{(name, pes, bytes): {"ours": us, peer: us}} of what the library chooses by itself."""
     found = {}
     for row in result["rows"]:
         key = (row["name"], row["pes"], row["bytes"])
@@ -30,10 +30,8 @@ def size_text(size):
 
 
 def table(result):
-    versions = result["versions"]
     lines = [
-        f"{result['machine']['gpus'][0]['name']}, CUDA driver {versions['cuda_driver']}, nvcc {versions['nvcc']}, NVSHMEM "
-        f"{versions['nvshmem']}, PyTorch {versions['torch']}. Microseconds of one call; a ratio above 1 is in our favour.", "",
+        report.heading(result, {"NVSHMEM": "nvshmem", "PyTorch": "torch"}) + " Microseconds of one call.", "",
         "| what | PEs | size | ours | PyTorch | ratio | NVSHMEM | ratio |", "| --- | --- | --- | --- | --- | --- | --- | --- |"
     ]
     order = ["all_reduce", "reduce_scatter", "all_gather", "all_to_all"]
@@ -53,7 +51,7 @@ def picture(result):
     counts = sorted({pes for _, pes, _ in rows})
     sizes = sorted({size for _, _, size in rows})
     wide, high, left, top = 380, 300, 60, 40
-    least, most = 1.0, max(value for row in rows.values() for who, value in row.items() if who != "algo")
+    least, most = 1.0, max(value for row in rows.values() for value in row.values())
     x_of = lambda size: left + (wide - left - 20) * math.log(size / sizes[0]) / math.log(sizes[-1] / sizes[0])
     y_of = lambda us: top + (high - top - 40) * (1 - math.log(us / least) / math.log(most / least))
     out = [

@@ -49,7 +49,9 @@ std::string describe(const CollectiveCall& call) {
   return text;
 }
 
-bool is_symmetric(const Team& team, const void* p, std::size_t bytes) {
+/// Whether it may be called symmetric. The objects of a GPU are known to its kernels: there the checked build looks.
+bool passes_as_symmetric(const World& world, const Team& team, const void* p, std::size_t bytes) {
+  if (world.drives_gpu()) return true;
   const auto address = reinterpret_cast<std::uint64_t>(p);
   const ObjectRange object = detail::find_object(team.state().control->objects, address);
   return bytes <= object.bytes - (address - object.begin) && object.bytes != 0;
@@ -139,8 +141,7 @@ void Collectives::refuse(Code code, const std::string& what, const std::string& 
 
 void Collectives::require_symmetric(const char* call, const char* argument, const void* p, std::size_t bytes,
                                     CallSite site) const {
-  // The objects of a GPU are known to its kernels: there the checked build looks.
-  if (world_->drives_gpu() || is_symmetric(team_, p, bytes)) return;
+  if (passes_as_symmetric(*world_, team_, p, bytes)) return;
   refuse(Code::not_symmetric, call, fmt::format("{} ({} bytes) does not lie in one symmetric object", argument, bytes), site);
 }
 
@@ -162,9 +163,12 @@ void Collectives::check(CollectiveCall& call, CallSite site) const {
   const detail::BufferElements elements = detail::elements_of(call.collective, call.count, team_.size());
   const SymmetricNeeds needs = needs_of(call.collective, call.algo);
   // The words of an error only for an error: they take longer than a small collective.
-  const auto symmetric = [&](const void* p, std::size_t count) { return world_->drives_gpu() || is_symmetric(team_, p, count * element); };
-  if (needs.dst && !symmetric(call.dst, elements.dst)) require_symmetric(describe(call).c_str(), "dst", call.dst, elements.dst * element, site);
-  if (needs.src && !symmetric(call.src, elements.src)) require_symmetric(describe(call).c_str(), "src", call.src, elements.src * element, site);
+  const auto require = [&](const char* argument, const void* p, std::size_t count) {
+    if (!passes_as_symmetric(*world_, team_, p, count * element))
+      require_symmetric(describe(call).c_str(), argument, p, count * element, site);
+  };
+  if (needs.dst) require("dst", call.dst, elements.dst);
+  if (needs.src) require("src", call.src, elements.src);
 }
 
 void Collectives::check_collect(const void* dst, const void* src, std::size_t n, std::size_t element, CallSite site) const {
@@ -197,8 +201,9 @@ void Collectives::choose(CollectiveCall& call) const {
     const bool in_place = call.algo != Algo::automatic && !detail::overlap_is_allowed(call, size_of(call.type), team_.rank(), team_.size());
     if (call.algo == Algo::automatic || in_place || why_not(call.collective, call.algo, call.type, call.op) != nullptr) {
       by = "default";
-      // Other packets for a type that has no value to spare, or does not fit.
-      const bool as_packets = is_of_packets(call.algo) && why_not(call.collective, Algo::ll16, call.type, call.op) == nullptr;
+      // Other packets for a type that has no value to spare, or does not fit, as far as that was measured.
+      constexpr std::size_t kMostByLl16 = 64 << 10;
+      const bool as_packets = is_of_packets(call.algo) && bytes <= kMostByLl16 && why_not(call.collective, Algo::ll16, call.type, call.op) == nullptr;
       call.algo = as_packets ? Algo::ll16 : detail::default_algorithm(call.collective, call.type, bytes);
       if (call.collective == Collective::all_to_all && call.dst == call.src) call.algo = Algo::ll16;
     }

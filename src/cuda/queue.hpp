@@ -17,8 +17,9 @@ namespace isotope::cuda {
 class GpuQueue final : public exec::StreamQueue {
  public:
   /// A stream of its own, or the caller's `theirs`, which stays the caller's. `paced`: PEs of this process share the GPU.
-  /// The driver has room for so many launches of a process, and one that finds none waits and lets no other in: the very
-  /// kernel that the others wait for could be kept out. So a paced queue waits itself, before that, with 32 under way.
+  /// Eight of them that enqueued 70 launches each were seen to stand still, it seems because a launch that finds the
+  /// driver's room for a process used up lets no other in, so that the kernel that all wait for is kept out. A paced queue
+  /// waits itself, before that, with 32 under way. To be tried on a GPU.
   GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr, bool paced = false);
   ~GpuQueue() override { GpuQueue::close(); }
 

@@ -37,7 +37,8 @@ class ChoiceTable {
   static ChoiceTable built_in_for_gpus();
   /// Throws Error(invalid_argument) naming `name` and the line.
   static ChoiceTable parse(std::string_view text, const std::string& name);
-  /// The machine's: `file`, or where it is looked for when that is empty; the built-in one when there is none. Throws as
+  /// The machine's: `file`, or where it is looked for when that is empty; the built-in one when there is none. With `gpu`,
+  /// `file` or the one that is built in for GPUs, since what `isotope tune` leaves was measured on the CPU. Throws as
   /// parse does, and Error(invalid_argument) when a `file` that was named cannot be read.
   static ChoiceTable load(const std::string& file, bool gpu = false);
   /// Where `isotope tune` writes unless told otherwise; empty when there is no home folder.

@@ -50,15 +50,20 @@ TEST(ChoiceTable, RoundsTripThroughText) {
 }
 
 TEST(ChoiceTable, OfItsOwnHasAnAnswerForEverything) {
-  const ChoiceTable table = ChoiceTable::built_in();
-  for (int c = 0; c < kCollectives; ++c) {
-    for (const int pes : {1, 2, 3, 8, 1000}) {
-      for (const std::size_t bytes : {std::size_t{0}, std::size_t{5000}, kAnyBytes}) {
-        const auto collective = static_cast<Collective>(c);
-        EXPECT_TRUE(has_algorithm(collective, table.choose(collective, pes, bytes))) << name_of(collective);
+  for (const ChoiceTable& table : {ChoiceTable::built_in(), ChoiceTable::built_in_for_gpus()}) {
+    for (int c = 0; c < kCollectives; ++c) {
+      for (const int pes : {1, 2, 3, 8, 1000}) {
+        for (const std::size_t bytes : {std::size_t{0}, std::size_t{5000}, std::size_t{100'000}, kAnyBytes}) {
+          const auto collective = static_cast<Collective>(c);
+          EXPECT_TRUE(has_algorithm(collective, table.choose(collective, pes, bytes))) << table.name() << ": " << name_of(collective);
+        }
       }
     }
   }
+}
+
+TEST(ChoiceTable, ForGpusIsNotReadFromTheUsualPlace) {
+  EXPECT_EQ(ChoiceTable::load("", true).text(), ChoiceTable::built_in_for_gpus().text());
 }
 
 void expect_bad(const std::string& text, const std::string& line, const std::string& why) {
