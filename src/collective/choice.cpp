@@ -93,7 +93,7 @@ ChoiceTable ChoiceTable::built_in_for_gpus() {
                              {all_reduce, pes, most.reduced, Algo::lamport},
                              {all_reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce, pes, kAnyBytes, Algo::two_shot},
-                             {reduce_scatter, pes, most.scattered, Algo::lamport},
+                             {reduce_scatter, pes, most.scattered, Algo::ll16},
                              {reduce_scatter, pes, kAnyBytes, Algo::pull},
                              {all_gather, pes, most.moved, Algo::ll16},
                              {all_gather, pes, kAnyBytes, Algo::push},

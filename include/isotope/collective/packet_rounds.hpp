@@ -34,6 +34,54 @@ ISOTOPE_HD void write_data(char* p, const Data& data, std::size_t valid) {
   }
 }
 
+/// What a member sends: its part of `src` for member k begins `stride` bytes after that for k - 1, `bytes` long.
+template <class P>
+struct Outgoing {
+  using Data = typename P::Data;
+  const char* src;
+  std::size_t stride, bytes, element;
+
+  ISOTOPE_HD Data operator()(int k, std::size_t word) const {
+    return P::prepare(read_data<Data>(begin(k) + word * P::kBytes, bytes - word * P::kBytes), element);
+  }
+  /// Whether that word is all there and aligned, for every member: wide() may be used then, which has no branch.
+  ISOTOPE_HD bool is_wide(std::size_t word) const {
+    return (word + 1) * P::kBytes <= bytes && (reinterpret_cast<std::uintptr_t>(src) | stride) % alignof(Data) == 0;
+  }
+  ISOTOPE_HD Data wide(int k, std::size_t word) const {
+    Data data;
+    std::memcpy(&data, __builtin_assume_aligned(begin(k) + word * P::kBytes, alignof(Data)), sizeof(Data));
+    return data;
+  }
+
+ private:
+  ISOTOPE_HD const char* begin(int k) const { return src + static_cast<std::size_t>(k) * stride; }
+};
+
+/// Sends each of `Others` other members its word, all of them read before the first goes out: on a GPU a read takes longer than
+/// all the rest. Returns this PE's own.
+template <class P, int Others, Group G>
+ISOTOPE_HD typename P::Data send_to_each(const Stage<G>& on, const Outgoing<P>& out, char* slot, std::size_t word,
+                                         std::uint64_t round) {
+  typename P::Data data[Others + 1];
+  if (out.is_wide(word)) {
+    ISOTOPE_UNROLL
+    for (int i = 0; i <= Others; ++i) data[i] = out.wide(on.next(i), word);
+    ISOTOPE_UNROLL
+    for (int i = 0; i <= Others; ++i) data[i] = P::prepare(data[i], out.element);
+  } else {
+    ISOTOPE_UNROLL
+    for (int i = 0; i <= Others; ++i) data[i] = out(on.next(i), word);
+  }
+  ISOTOPE_UNROLL
+  for (int i = 1; i <= Others; ++i) P::send(on.team.at(slot, on.next(i)), word, data[i], round);
+  return data[0];
+}
+
+/// Whether the usual numbers of PEs that share a GPU have code of their own, with all members' words in registers.
+template <class P>
+inline constexpr bool kOwnCode = platform::kIsGpu && sizeof(typename P::Raw) <= 16;
+
 /// Waits for the word of each of `Others` other members and gives all to `each`, in rank order.
 template <class P, int Others, Group G, class Each>
 ISOTOPE_HD bool each_of_all(const Stage<G>& on, Patience& patience, const char* slots, std::size_t stride, std::size_t word,
@@ -49,15 +97,14 @@ ISOTOPE_HD bool each_of_all(const Stage<G>& on, Patience& patience, const char* 
   return true;
 }
 
-/// One round, the call's first or a later one. This thread's words of `bytes`:
-///   payload(k, word)        what it sends to member k; asked once per word where `alike`: all get the same
+/// One round, the call's first or a later one. This thread's words of what goes `out`; where `alike`, all members get the same.
 ///   take(word, each)        each(step) waits for the members' words and calls step(k, data) for all of them in rank order, its
-///                           own with what payload gave; false: it gave up, return false then too
-template <class P, Group G, class Payload, class Take>
-ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, std::size_t bytes, bool alike, Payload payload, Take take) {
+///                           own as it would have been sent; false: it gave up, return false then too
+template <class P, Group G, class Take>
+ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, bool alike, const Outgoing<P>& out, Take take) {
   ChannelWords* words = on.channel.words();
   std::uint64_t* counter = P::kClears ? &words->lamport_rounds : &words->rounds;
-  const std::size_t count = (bytes + P::kBytes - 1) / P::kBytes;
+  const std::size_t count = (out.bytes + P::kBytes - 1) / P::kBytes;
   const std::uint32_t first = on.group.thread_rank(), step = on.group.size();
   const int me = on.me(), members = on.members();
   const std::size_t stride = on.channel.slot_stride(P::kKind);
@@ -68,16 +115,25 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, std::size_t b
     ISOTOPE_UNROLL
     for (int i = 0; i < 3; ++i) used[i] = words->lamport_bytes[i];
   }
-  typename P::Data ahead{};  // the first word that goes out
-  if (first < count) ahead = payload(alike ? me : on.next(), first);
+  const bool by_own_code = kOwnCode<P> && (members == 2 || members == 4);
+  typename P::Data ahead{};  // the first word that goes to all, or stays here
+  if (alike && first < count) ahead = out(me, first);
   bool well = !on.team.stopped();
   if (well) {
     char* mine = on.channel.slot(P::kKind, round, me);
     for (std::size_t word = first; word < count; word += step) {
+      if constexpr (kOwnCode<P>) {
+        if (!alike && by_own_code) {
+          const typename P::Data own = members == 2 ? send_to_each<P, 1>(on, out, mine, word, round)
+                                                    : send_to_each<P, 3>(on, out, mine, word, round);
+          if (word == first) ahead = own;
+          continue;
+        }
+      }
       typename P::Data data = ahead;
-      if (alike && word != first) data = payload(me, word);
+      if (alike && word != first) data = out(me, word);
       for (int k = on.next(); k != me; k = k + 1 == members ? 0 : k + 1) {
-        if (!alike && (word != first || k != on.next())) data = payload(k, word);
+        if (!alike) data = out(k, word);
         P::send(on.team.at(mine, k), word, data, round);
       }
     }
@@ -95,10 +151,10 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, std::size_t b
     Patience patience(on.team);
     const char* slots = on.channel.slots(P::kKind, round);
     for (std::size_t word = first; well && word < count; word += step) {
-      const typename P::Data own = alike && word == first ? ahead : payload(me, word);
+      const bool is_ahead = word == first && (alike || by_own_code);
+      const typename P::Data own = is_ahead ? ahead : out(me, word);
       well = take(word, [&](const auto& each) {
-        // The usual numbers of PEs that share a GPU.
-        if constexpr (platform::kIsGpu && sizeof(typename P::Raw) <= 16) {
+        if constexpr (kOwnCode<P>) {
           if (members == 2) return each_of_all<P, 1>(on, patience, slots, stride, word, round, own, each);
           if (members == 4) return each_of_all<P, 3>(on, patience, slots, stride, word, round, own, each);
         }
@@ -134,10 +190,7 @@ ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const 
   for (std::size_t begin = 0; begin < count; begin += most) {
     const std::size_t n = count - begin < most ? count - begin : most, bytes = n * r.element();
     char* to = dst + begin * r.element();
-    const auto block = [&](int k, std::size_t word) {
-      const char* from = src + (blocks.begin(k) + begin) * r.element();
-      return P::prepare(read_data<typename P::Data>(from + word * P::kBytes, bytes - word * P::kBytes), r.element());
-    };
+    const Outgoing<P> out{src + begin * r.element(), blocks.stride * r.element(), bytes, r.element()};
     const auto take = [&](std::size_t word, const auto& for_each) {
       typename R::template Partials<P::kBytes> partials{};
       const bool all = for_each([&](int k, const typename P::Data& data) {
@@ -151,7 +204,7 @@ ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const 
       write_data(to + word * P::kBytes, r.template finish_word<typename P::Data>(partials, on.members()), bytes - word * P::kBytes);
       return true;
     };
-    if (!packet_round<P>(on, begin == 0, bytes, blocks.stride == 0, block, take)) return false;
+    if (!packet_round<P>(on, begin == 0, blocks.stride == 0, out, take)) return false;
   }
   return true;
 }
@@ -162,16 +215,13 @@ ISOTOPE_HD bool exchange_packets(const Stage<G>& on, bool gather, char* dst, con
   const std::size_t each = blocks.each;
   for (std::size_t begin = 0; begin < each; begin += on.channel.slot_bytes()) {
     const std::size_t bytes = each - begin < on.channel.slot_bytes() ? each - begin : on.channel.slot_bytes();
-    const auto block = [&](int k, std::size_t word) {
-      const char* from = src + (gather ? 0 : blocks.begin(k)) + begin;
-      return read_data<typename P::Data>(from + word * P::kBytes, bytes - word * P::kBytes);
-    };
+    const Outgoing<P> out{src + begin, gather ? 0 : blocks.stride, bytes, 1};
     const auto take = [&](std::size_t word, const auto& for_each) {
       return for_each([&](int k, const typename P::Data& data) {
         write_data(dst + blocks.begin(k) + begin + word * P::kBytes, data, bytes - word * P::kBytes);
       });
     };
-    if (!packet_round<P>(on, begin == 0, bytes, gather, block, take)) return false;
+    if (!packet_round<P>(on, begin == 0, gather, out, take)) return false;
   }
   return true;
 }

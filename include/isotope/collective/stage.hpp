@@ -29,6 +29,8 @@ struct Stage {
   bool whole_kernel = false;
   /// This group is one of several that share out the call's elements, word by word; each meets its own counterparts.
   std::uint32_t part = 0, parts = 1;
+  /// The last meeting of this call, so that the next one need not look it up; 0: none yet.
+  mutable std::uint64_t met = 0;
 
   ISOTOPE_HD Workers workers() const { return {part * group.size() + group.thread_rank(), parts * group.size()}; }
   ISOTOPE_HD bool kernel_orders() const { return platform::kIsGpu && whole_kernel; }
@@ -57,7 +59,10 @@ template <Group G>
 ISOTOPE_HD bool meet(const Stage<G>& on, Order order = Order::acq_rel) {
   on.group.sync();
   const ChannelBarrier where{on.channel.words()};
-  return await_at(on.group, on.team, where, come_to(on.group, on.team, where, Arrival{0, 0, order, false}), on.call);
+  const std::uint64_t last = on.met != 0 ? on.met : *where.rounds(on.team);
+  const Arrival arrival = come_to(on.group, on.team, where, last, Arrival{0, 0, order, false});
+  on.met = arrival.round;
+  return await_at(on.group, on.team, where, arrival, on.call);
 }
 /// The meeting that begins a call, which has written nothing yet, and the one that ends it, which reads nothing after.
 template <Group G>
@@ -130,7 +135,7 @@ ISOTOPE_HD void move(const Stage<G>& on, void* dst, const void* src, std::size_t
     if (in_all >= kCopiesPastCaches && on.group.size() == 1) return move_past_caches(on, dst, src, bytes);
   }
   const Workers workers = on.workers();
-  platform::copy_share(dst, src, bytes, workers.rank, workers.count);
+  platform::copy_share_deep(dst, src, bytes, workers.rank, workers.count);
 }
 
 }  // namespace isotope::detail

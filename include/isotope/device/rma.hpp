@@ -18,6 +18,7 @@
 // checked build, a bad address is recorded and nothing is moved (check.hpp).
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -44,7 +45,9 @@ enum class Blocking { yes, no };
 
 template <Blocking B = Blocking::yes, Group G>
 ISOTOPE_HD void copy(G group, void* dst, const void* src, std::size_t bytes) {
-  if constexpr (B == Blocking::yes) {
+  if constexpr (B == Blocking::yes && std::same_as<G, Warp>) {
+    platform::copy_share_deep(dst, src, bytes, group.thread_rank(), group.size());
+  } else if constexpr (B == Blocking::yes) {
     platform::copy_share(dst, src, bytes, group.thread_rank(), group.size());
   } else {
     platform::start_copy_share(dst, src, bytes, group.thread_rank(), group.size());
@@ -89,18 +92,19 @@ ISOTOPE_HD void start_get(G group, const Team& team, void* dst, const void* src,
 template <Blocking B, Group G>
 ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                 std::uint64_t value, SignalOp op, int to, Call call) {
-  group.sync();
   // Both addresses before the first byte. Every thread looks, so that all of them know.
   const bool good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
                     remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
-  if constexpr (B == Blocking::no) {
-    if (good && platform::put_signal_later(group.is_leader(), team.at(static_cast<char*>(dst), to), src, bytes,
-                                           &team.at(flag, to)->value, value, op))
-      return;
-  }
-  if (good && bytes != 0) copy<Blocking::yes>(group, team.at(static_cast<char*>(dst), to), src, bytes);
+  const std::ptrdiff_t there = good ? team.distance(to) : 0;
+  char* theirs = static_cast<char*>(dst) + there;
+  auto* word = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(&flag->value) + there);
   group.sync();
-  if (good && group.is_leader()) deliver(team, flag, value, op, to, Order::release);
+  if constexpr (B == Blocking::no) {
+    if (good && platform::put_signal_later(group.is_leader(), theirs, src, bytes, word, value, op)) return;
+  }
+  if (good && bytes != 0) copy<Blocking::yes>(group, theirs, src, bytes);
+  group.sync();
+  if (good && group.is_leader()) deliver(team, word, value, op, Order::release);
 }
 
 /// How many bytes are moved: all that were asked for. The checked build refuses a span at the other end that is shorter.

@@ -67,9 +67,8 @@ ISOTOPE_HD bool sender_is_good(const Team& team, Call call, int from) {
   return true;
 }
 
-/// The part of a signal that the group's leader does.
-ISOTOPE_HD void deliver(const Team& team, Signal* signal, std::uint64_t value, SignalOp op, int to, Order order) {
-  std::uint64_t* word = &team.at(signal, to)->value;
+/// The part of a signal that the group's leader does. `word` is the member's.
+ISOTOPE_HD void deliver(const Team& team, std::uint64_t* word, std::uint64_t value, SignalOp op, Order order) {
   if (op == SignalOp::add) {
     add_to(team, word, value, order);
   } else {
@@ -89,7 +88,7 @@ ISOTOPE_HD void signal(G group, const Team& team, Signal* signal, std::uint64_t 
   if (!group.is_leader() || team.stopped()) return;
   if (!detail::remote_is_good(team, {"signal", site}, "to", to, "signal", signal, sizeof(Signal), sizeof(Signal)))
     return;
-  detail::deliver(team, signal, value, op, to, order);
+  detail::deliver(team, &team.at(signal, to)->value, value, op, order);
 }
 
 /// This PE's word now. Called by one thread.

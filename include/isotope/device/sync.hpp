@@ -64,10 +64,11 @@ ISOTOPE_HD bool await_flag(const Team& team, Where where, Patience& patience, co
                        acquires ? Order::acquire : Order::relaxed, team.world_rank(from), call);
 }
 
+/// `last`: the round before, which every thread has read; the leader writes the new one once all of them have, at the end of
+/// the wait.
 template <Group G, class Where>
-ISOTOPE_HD Arrival come_to(G group, const Team& team, Where where, Arrival arrival) {
-  // Every thread reads the round; the leader writes it back once all of them have, at the end of the wait.
-  arrival.round = *where.rounds(team) + 1;
+ISOTOPE_HD Arrival come_to(G group, const Team& team, Where where, std::uint64_t last, Arrival arrival) {
+  arrival.round = last + 1;
   if (team.stopped()) return arrival;
   const int me = team.rank(), members = team.size();
   const Share share = share_of(group);
@@ -92,7 +93,8 @@ ISOTOPE_HD Arrival come(G group, const Team& team, int index, Order order, Call 
     arrival.refused = !index_is_good(team, call, "index", index, kTeamBarriers);
     if (arrival.refused) return arrival;
   }
-  return come_to(group, team, TeamBarrier{index}, arrival);
+  const TeamBarrier where{index};
+  return come_to(group, team, where, *where.rounds(team), arrival);
 }
 
 template <Group G, class Where>

@@ -47,14 +47,18 @@ class Team {
     return found >= 0 && found < size_ ? found : kNoPe;
   }
 
-  /// Where member `rank` keeps the symmetric object that this PE has at `p`: p + (rank - me) * stride, one multiply-add
-  /// for the World and for strided teams; one table load more for a team of arbitrary PEs.
-  template <class T>
-  ISOTOPE_HD T* at(T* p, int rank) const {
+  /// Bytes from this PE's copy of any symmetric object to that of member `rank`: (rank - me) * stride, one multiply for the
+  /// World and for strided teams; one table load more for a team of arbitrary PEs.
+  ISOTOPE_HD std::ptrdiff_t distance(int rank) const {
     const std::ptrdiff_t slots =
         table() ? table()[rank] - world_rank_ : static_cast<std::ptrdiff_t>(rank - rank_) * pe_stride_;
+    return slots * slot_bytes_;
+  }
+  /// Where member `rank` keeps the symmetric object that this PE has at `p`.
+  template <class T>
+  ISOTOPE_HD T* at(T* p, int rank) const {
     using Bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
-    return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(p) + slots * slot_bytes_);
+    return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(p) + distance(rank));
   }
 
   /// The address at which one access reaches the object that this PE has at `p` on every member, or null where the

@@ -20,57 +20,119 @@ ISOTOPE_DEVICE void store_wide(void* p, const V& value) {
   *static_cast<V*>(p) = value;
 }
 
-/// Thread `rank` of `size` copies words rank, rank + size, ...: neighbours touch neighbouring words, and each thread
-/// has `Deep` loads under way before its first store waits for one.
-template <class V, int Deep>
-ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t words, std::size_t rank, std::uint32_t size) {
+/// Words in pieces of Deep * Lanes, dealt out to units of `Lanes` neighbouring threads: neighbours touch neighbouring words,
+/// and a thread reaches all of its piece from two addresses. `size` is a multiple of Lanes.
+template <class V, int Deep, int Lanes>
+ISOTOPE_DEVICE void copy_pieces(V* dst, const V* src, std::uint32_t words, std::uint32_t rank, std::uint32_t size) {
+  std::uint32_t at = rank / Lanes * (Deep * Lanes) + rank % Lanes;
+  dst += at;
+  src += at;
+#pragma unroll 1
+  for (; at < words; at += size * Deep, dst += size * Deep, src += size * Deep) {
+    V held[Deep] = {};  // or what an earlier call left in the registers would have to be kept
+#pragma unroll
+    for (int k = 0; k < Deep; ++k)
+      if (at + k * Lanes < words) held[k] = src[k * Lanes];
+#pragma unroll
+    for (int k = 0; k < Deep; ++k)
+      if (at + k * Lanes < words) dst[k * Lanes] = held[k];
+  }
+}
+
+/// Words rank, rank + size, ..., by groups of any size, two at a time.
+template <class V>
+ISOTOPE_DEVICE void copy_by_turns(char* dst, const char* src, std::size_t words, std::uint32_t rank, std::uint32_t size) {
   auto* to = reinterpret_cast<V*>(dst);
   const auto* from = reinterpret_cast<const V*>(src);
-  std::size_t i = rank;
-  for (; i + (Deep - 1) * static_cast<std::size_t>(size) < words; i += static_cast<std::size_t>(size) * Deep) {
-    V held[Deep];
-#pragma unroll
-    for (int k = 0; k < Deep; ++k) held[k] = from[i + static_cast<std::size_t>(size) * k];
-#pragma unroll
-    for (int k = 0; k < Deep; ++k) to[i + static_cast<std::size_t>(size) * k] = held[k];
+#pragma unroll 1
+  for (std::size_t i = rank; i < words; i += 2 * static_cast<std::size_t>(size)) {
+    const std::size_t j = i + size;
+    const V first = from[i];
+    V second{};
+    if (j < words) second = from[j];
+    to[i] = first;
+    if (j < words) to[j] = second;
   }
-  // What is left, by fewer at a time: a few kilobytes are all of the message.
-  if constexpr (Deep > 1) copy_words<V, Deep / 2>(dst, src, words, i, size);
 }
 
-/// The same for any range whose ends are equally aligned: single bytes up to the first whole word and after the last.
-template <class V, int Deep>
-ISOTOPE_DEVICE void copy_aligned(char* dst, const char* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+/// A copy that is not of whole words of 16 bytes, in the widest words that both ends are aligned for, with single bytes up to
+/// the first of them and after the last. A function of its own: it would be most of every kernel that puts something.
+template <class V>
+ISOTOPE_DEVICE void copy_edges_and_words(char* dst, const char* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(dst)) & (sizeof(V) - 1);
   if (head > bytes) head = bytes;
-  if (head != 0) copy_words<std::uint8_t, 1>(dst, src, head, rank, size);
   const std::size_t words = (bytes - head) / sizeof(V), done = head + words * sizeof(V);
-  if (words != 0) copy_words<V, Deep>(dst + head, src + head, words, rank, size);
-  if (done != bytes) copy_words<std::uint8_t, 1>(dst + done, src + done, bytes - done, rank, size);
+#pragma unroll 1
+  for (std::size_t i = rank; i < head; i += size) dst[i] = src[i];
+#pragma unroll 1
+  for (std::size_t i = done + rank; i < bytes; i += size) dst[i] = src[i];
+  copy_by_turns<V>(dst + head, src + head, words, rank, size);
+}
+__device__ __noinline__ inline void copy_share_of_any(char* dst, const char* src, std::size_t bytes, std::uint32_t rank,
+                                                      std::uint32_t size) {
+  const auto skew = reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
+  if ((skew & 15) == 0) return copy_edges_and_words<uint4>(dst, src, bytes, rank, size);
+  if ((skew & 7) == 0) return copy_edges_and_words<std::uint64_t>(dst, src, bytes, rank, size);
+  if ((skew & 3) == 0) return copy_edges_and_words<std::uint32_t>(dst, src, bytes, rank, size);
+  copy_by_turns<std::uint8_t>(dst, src, bytes, rank, size);
 }
 
-/// This thread's part of a copy that `size` threads make together. 16 bytes at a time where both ends are equally
-/// aligned, less otherwise.
+/// Pieces of larger copies are counted in 64 bits, more slowly.
+inline constexpr std::size_t kMostPieces = std::size_t{1} << 35;
+
+/// This thread's part of a copy that `size` threads make together. Four loads are under way: enough for blocks of 1024 threads,
+/// and it leaves the registers to the caller's kernel.
 ISOTOPE_DEVICE void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   auto* to = static_cast<char*>(dst);
   const auto* from = static_cast<const char*>(src);
-  const auto skew = reinterpret_cast<std::uintptr_t>(to) ^ reinterpret_cast<std::uintptr_t>(from);
+  const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   // A few words, as flags and small messages are: not worth the way to the wide path.
-  if (bytes % 8 == 0 && bytes <= 8 * static_cast<std::size_t>(size) &&
-      ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) & 7) == 0) {
+  if ((bits & 7) == 0 && bytes <= 8 * static_cast<std::size_t>(size)) {
     if (rank < bytes / 8) reinterpret_cast<std::uint64_t*>(to)[rank] = reinterpret_cast<const std::uint64_t*>(from)[rank];
-  } else if ((skew & 15) == 0) {
-    copy_aligned<uint4, 8>(to, from, bytes, rank, size);
-  } else if ((skew & 7) == 0) {
-    copy_aligned<std::uint64_t, 4>(to, from, bytes, rank, size);
-  } else if ((skew & 3) == 0) {
-    copy_aligned<std::uint32_t, 4>(to, from, bytes, rank, size);
+  } else if ((bits & 15) == 0 && bytes < kMostPieces && (size >= 32 || size == 1)) {
+    auto* words_to = reinterpret_cast<uint4*>(to);
+    const auto* words_from = reinterpret_cast<const uint4*>(from);
+    const auto words = static_cast<std::uint32_t>(bytes >> 4);
+    // The threads of a last warp that is not whole have nothing to do.
+    const std::uint32_t whole = size & ~31u;
+    if (size == 1) {
+      copy_pieces<uint4, 4, 1>(words_to, words_from, words, rank, size);
+    } else if (rank < whole) {
+      copy_pieces<uint4, 4, 32>(words_to, words_from, words, rank, whole);
+    }
   } else {
-    copy_words<std::uint8_t, 4>(to, from, bytes, rank, size);
+    copy_share_of_any(to, from, bytes, rank, size);
   }
 }
 
-/// The same for a copy that need not be done when it returns.
+/// Words rank, rank + size, ... of equally aligned ends, `Deep` at a time.
+template <int Deep>
+ISOTOPE_DEVICE void copy_words_deep(uint4* dst, const uint4* src, std::size_t words, std::size_t rank, std::uint32_t size) {
+  std::size_t i = rank;
+  for (; i + (Deep - 1) * static_cast<std::size_t>(size) < words; i += static_cast<std::size_t>(size) * Deep) {
+    uint4 held[Deep];
+#pragma unroll
+    for (int k = 0; k < Deep; ++k) held[k] = src[i + static_cast<std::size_t>(size) * k];
+#pragma unroll
+    for (int k = 0; k < Deep; ++k) dst[i + static_cast<std::size_t>(size) * k] = held[k];
+  }
+  // What is left, by fewer at a time: a few kilobytes are all of the message.
+  if constexpr (Deep > 1) copy_words_deep<Deep / 2>(dst, src, words, i, size);
+}
+
+/// The same for groups of few threads, and for kernels that do nothing else: eight loads under way.
+ISOTOPE_DEVICE void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
+  if ((bits & 7) == 0 && bytes <= 8 * static_cast<std::size_t>(size)) {
+    if (rank < bytes / 8) static_cast<std::uint64_t*>(dst)[rank] = static_cast<const std::uint64_t*>(src)[rank];
+  } else if ((bits & 15) == 0) {
+    copy_words_deep<8>(static_cast<uint4*>(dst), static_cast<const uint4*>(src), bytes / 16, rank, size);
+  } else {
+    copy_share_of_any(static_cast<char*>(dst), static_cast<const char*>(src), bytes, rank, size);
+  }
+}
+
+/// The same as copy_share for a copy that need not be done when it returns.
 ISOTOPE_DEVICE void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   copy_share(dst, src, bytes, rank, size);
 }

@@ -17,7 +17,7 @@ ISOTOPE_DEVICE void begin_kernel(P& parameter) {
 
 // Without a bound a kernel may take more registers than a block of that many threads can have.
 template <auto Kernel, int MaxThreads, class... P>
-__global__ void __launch_bounds__(MaxThreads) gpu_entry(P... parameters) {
+__global__ void __launch_bounds__(MaxThreads, 1) gpu_entry(P... parameters) {
   (begin_kernel(parameters), ...);
   Kernel(parameters...);
 }

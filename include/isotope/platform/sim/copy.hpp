@@ -36,6 +36,11 @@ ISOTOPE_SIM_FUNCTION void copy_share(void* dst, const void* src, std::size_t byt
     copy_bytes(static_cast<char*>(dst) + share.from, static_cast<const char*>(src) + share.from, share.count);
 }
 
+ISOTOPE_SIM_FUNCTION void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank,
+                                          std::uint32_t size) {
+  copy_share(dst, src, bytes, rank, size);
+}
+
 ISOTOPE_SIM_FUNCTION void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank,
                                            std::uint32_t size) {
   const CopyShare share = share_of_copy(bytes, rank, size);
