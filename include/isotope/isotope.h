@@ -55,6 +55,13 @@ int32_t symm_all_reduce(const isotope_symm_context* context, void* local_ptr, in
 int32_t symm_all_reduce_block(const isotope_symm_context* context, void* local_ptr, int64_t byte_offset,
                               int64_t num_elements, int32_t reduce_op, int32_t dtype);
 
+/* Memory of GPU `device` that World::register_memory takes, in whole granules of 2 MiB. The signatures are those of PyTorch's
+ * CUDAPluggableAllocator, which finds them in libisotope_gpu_alloc.so (docs/gpu.md); `stream` is a cudaStream_t. alloc gives
+ * NULL and says on standard error why it cannot. free waits for `stream`, the last to use the memory, unless it is being
+ * captured; `bytes` is not looked at. Any thread. */
+void* isotope_gpu_alloc(size_t bytes, int device, void* stream);
+void isotope_gpu_free(void* ptr, size_t bytes, int device, void* stream);
+
 #ifdef __cplusplus
 }
 #endif

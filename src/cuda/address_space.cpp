@@ -1,76 +1,8 @@
 #include "cuda/address_space.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <utility>
 
 namespace isotope::cuda {
-
-namespace {
-
-CUmemAllocationProp properties_of(CUdevice device) {
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.location.id = device;
-  return properties;
-}
-
-}  // namespace
-
-Chunk Chunk::create(const Gpu& gpu, std::uint64_t bytes) {
-  const Current current(gpu.context());
-  const CUmemAllocationProp properties = properties_of(gpu.device());
-  Chunk chunk;
-  chunk.calls_ = &gpu.calls();
-  const CUresult result = gpu.calls().cuMemCreate(&chunk.handle_, bytes, &properties, 0);
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-    std::size_t left = 0, total = 0;
-    gpu.calls().cuMemGetInfo(&left, &total);
-    chunk.calls_ = nullptr;
-    throw Error(Code::out_of_heap, fmt::format("GPU {} has {} of its {} bytes free and {} more are needed", gpu.index(),
-                                               left, total, bytes));
-  }
-  if (result != CUDA_SUCCESS) chunk.calls_ = nullptr;
-  check(result, "cuMemCreate");
-  chunk.bytes_ = bytes;
-  return chunk;
-}
-
-Chunk Chunk::import(const Gpu& gpu, int descriptor, std::uint64_t bytes) {
-  const Current current(gpu.context());
-  Chunk chunk;
-  check(gpu.calls().cuMemImportFromShareableHandle(
-            &chunk.handle_, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)),
-            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-        "cuMemImportFromShareableHandle");
-  chunk.calls_ = &gpu.calls();
-  chunk.bytes_ = bytes;
-  return chunk;
-}
-
-Chunk::Chunk(Chunk&& other) noexcept
-    : calls_(std::exchange(other.calls_, nullptr)), handle_(other.handle_), bytes_(other.bytes_) {}
-
-Chunk& Chunk::operator=(Chunk&& other) noexcept {
-  std::swap(calls_, other.calls_);
-  std::swap(handle_, other.handle_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-Chunk::~Chunk() {
-  if (calls_ != nullptr) calls_->cuMemRelease(handle_);
-}
-
-os::Fd Chunk::export_descriptor() const {
-  int descriptor = -1;
-  check(calls_->cuMemExportToShareableHandle(&descriptor, handle_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-        "cuMemExportToShareableHandle");
-  return os::Fd(descriptor);
-}
 
 AddressSpace::AddressSpace(const Gpu& gpu, int slots, std::uint64_t slot_bytes)
     : calls_(&gpu.calls()),
@@ -86,7 +18,8 @@ AddressSpace::AddressSpace(const Gpu& gpu, int slots, std::uint64_t slot_bytes)
 }
 
 AddressSpace::~AddressSpace() {
-  if (calls_->cuCtxSetCurrent(context_) != CUDA_SUCCESS) return;
+  const CurrentAtEnd current(context_);
+  if (!current) return;
   for (const Mapping& mapping : mappings_) calls_->cuMemUnmap(mapping.at, mapping.bytes);
   calls_->cuMemAddressFree(reinterpret_cast<CUdeviceptr>(base_), slot_bytes_ * static_cast<std::uint64_t>(slots_));
 }
@@ -133,11 +66,14 @@ void AddressSpace::map(int rank, std::uint64_t offset, const Chunk& chunk) {
 
 void AddressSpace::unmap(int rank, std::uint64_t offset, std::uint64_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
-  if (calls_->cuCtxSetCurrent(context_) != CUDA_SUCCESS) return;
-  const auto at = reinterpret_cast<CUdeviceptr>(slot(rank) + offset);
-  if (std::erase_if(mappings_, [&](const Mapping& m) { return m.at == at && m.bytes == bytes; }) != 0) {
-    calls_->cuMemUnmap(at, bytes);
-  }
+  const CurrentAtEnd current(context_);
+  if (!current) return;
+  const auto begin = reinterpret_cast<CUdeviceptr>(slot(rank) + offset);
+  std::erase_if(mappings_, [&](const Mapping& m) {
+    const bool inside = m.at >= begin && m.at + m.bytes <= begin + bytes;
+    if (inside) calls_->cuMemUnmap(m.at, m.bytes);
+    return inside;
+  });
 }
 
 }  // namespace isotope::cuda

@@ -1,43 +1,17 @@
 // The GPU's side of a World's address reservation: one slot per PE at equal stride, and the physical memory mapped there.
 //
-// PEs that are threads of one process share one of these, since a heap is mapped once per process. Memory crosses to other
-// processes as file descriptors.
+// PEs that are threads of one process share one of these, since a heap is mapped once per process.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
+#include "cuda/chunk.hpp"
 #include "cuda/gpu.hpp"
 #include "isotope/device/team.hpp"
-#include "os/fd.hpp"
 
 namespace isotope::cuda {
-
-/// A piece of a GPU's memory. Freed when the last mapping and the last handle are gone.
-class Chunk {
- public:
-  Chunk() = default;
-  /// `bytes` of it, a multiple of kChunkGranule. Throws Error(out_of_heap) when the GPU has no such piece left.
-  static Chunk create(const Gpu& gpu, std::uint64_t bytes);
-  /// The piece behind a descriptor that another process has exported.
-  static Chunk import(const Gpu& gpu, int descriptor, std::uint64_t bytes);
-  Chunk(Chunk&& other) noexcept;
-  Chunk& operator=(Chunk&& other) noexcept;
-  ~Chunk();
-
-  os::Fd export_descriptor() const;
-  CUmemGenericAllocationHandle handle() const noexcept { return handle_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
-
- private:
-  const Driver* calls_ = nullptr;
-  CUmemGenericAllocationHandle handle_ = 0;
-  std::uint64_t bytes_ = 0;
-};
-
-/// What every mapping and size is a multiple of: the largest granularity that GPUs have.
-inline constexpr std::uint64_t kChunkGranule = std::uint64_t{2} << 20;
 
 class AddressSpace {
  public:
@@ -56,6 +30,7 @@ class AddressSpace {
   void add_device(int device);
   /// Maps the chunk `offset` into the slot of `rank`, readable and writable by every GPU of this process.
   void map(int rank, std::uint64_t offset, const Chunk& chunk);
+  /// Takes away every chunk that was mapped whole into that range of the slot of `rank`.
   void unmap(int rank, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
  private:

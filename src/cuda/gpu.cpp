@@ -22,6 +22,17 @@ Current::~Current() {
   if (changed_ && before_ != nullptr) driver().cuCtxSetCurrent(before_);
 }
 
+CurrentAtEnd::CurrentAtEnd(CUcontext context) noexcept {
+  const Driver& cuda = driver();
+  if (cuda.cuCtxGetCurrent(&before_) != CUDA_SUCCESS) return;
+  changed_ = before_ != context;
+  good_ = !changed_ || cuda.cuCtxSetCurrent(context) == CUDA_SUCCESS;
+}
+
+CurrentAtEnd::~CurrentAtEnd() {
+  if (good_ && changed_) driver().cuCtxSetCurrent(before_);
+}
+
 int gpu_count() {
   std::string why;
   const Driver* cuda = find_driver(why);
@@ -62,7 +73,7 @@ Gpu::Gpu(int index) : calls_(&driver()), index_(index) {
 }
 
 Gpu::~Gpu() {
-  if (calls_->cuCtxSetCurrent(context_) == CUDA_SUCCESS) calls_->cuStreamDestroy(copies_);
+  if (const CurrentAtEnd current(context_); current) calls_->cuStreamDestroy(copies_);
   calls_->cuDevicePrimaryCtxRelease(device_);
 }
 
@@ -122,7 +133,7 @@ PinnedMemory::PinnedMemory(const Gpu& gpu, std::size_t bytes) : gpu_(&gpu) {
 }
 
 PinnedMemory::~PinnedMemory() {
-  if (gpu_->calls().cuCtxSetCurrent(gpu_->context()) == CUDA_SUCCESS) gpu_->calls().cuMemFreeHost(data_);
+  if (const CurrentAtEnd current(gpu_->context()); current) gpu_->calls().cuMemFreeHost(data_);
 }
 
 RegisteredMemory::RegisteredMemory(const Gpu& gpu, void* pages, std::size_t bytes) : gpu_(&gpu), pages_(pages) {
@@ -139,9 +150,8 @@ RegisteredMemory::RegisteredMemory(const Gpu& gpu, void* pages, std::size_t byte
 }
 
 RegisteredMemory::~RegisteredMemory() {
-  if (ours_ && gpu_->calls().cuCtxSetCurrent(gpu_->context()) == CUDA_SUCCESS) {
-    gpu_->calls().cuMemHostUnregister(pages_);
-  }
+  if (!ours_) return;
+  if (const CurrentAtEnd current(gpu_->context()); current) gpu_->calls().cuMemHostUnregister(pages_);
 }
 
 }  // namespace isotope::cuda

@@ -1,6 +1,7 @@
 // Which GPUs there are and how they reach each other.
 #include <fmt/format.h>
 
+#include "cuda/chunk.hpp"
 #include "cuda/driver.hpp"
 #include "isotope/host/info.hpp"
 
@@ -28,7 +29,7 @@ GpuDevice describe(const cuda::Driver& calls, int index, CUdevice device) {
   gpu.multiprocessors = attribute(calls, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
   gpu.shares_memory = attribute(calls, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) != 0 &&
                       attribute(calls, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, device) != 0;
-  gpu.fabric = attribute(calls, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, device) != 0;
+  gpu.fabric = cuda::fabric_works(calls, device);
   gpu.multicast = attribute(calls, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) != 0;
   return gpu;
 }

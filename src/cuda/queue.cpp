@@ -78,13 +78,15 @@ GpuQueue::GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUs
   check(gpu_->calls().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
 
-void GpuQueue::check_open() const {
+std::shared_lock<std::shared_mutex> GpuQueue::enter() const {
+  std::shared_lock lock(in_use_);
   if (closed_.load(std::memory_order_acquire))
     throw Error(Code::not_initialized, "this stream's World is gone; nothing can be launched on or asked of it");
+  return lock;
 }
 
 void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how, void** arguments) {
-  check_open();
+  const auto open = enter();
   const Current current(gpu_->context());
   how.stream = stream_;
   if (const int error = kernel.calls->launch(kernel.entry, how, arguments); error != 0) {
@@ -115,7 +117,7 @@ void GpuQueue::launch(const exec::GridSpec&, std::function<void()>) {
 
 void GpuQueue::call(std::function<void()> fn) {
   if (!fn) throw Error(Code::invalid_argument, "Stream::call got an empty function; pass one that can be called");
-  check_open();
+  const auto open = enter();
   const Current current(gpu_->context());
   auto callback = std::make_unique<Callback>(Callback{std::move(fn), failures_});
   check(gpu_->calls().cuLaunchHostFunc(stream_, &run_callback, callback.get()), "cuLaunchHostFunc");
@@ -123,13 +125,13 @@ void GpuQueue::call(std::function<void()> fn) {
 }
 
 std::shared_ptr<exec::EventState> GpuQueue::record() {
-  check_open();
+  const auto open = enter();
   return std::make_shared<GpuEvent>(gpu_, stream_);
 }
 
 void GpuQueue::wait(std::shared_ptr<exec::EventState> event) {
-  check_open();
   if (const auto here = std::dynamic_pointer_cast<GpuEvent>(event)) {
+    const auto open = enter();
     const Current current(gpu_->context());
     check(gpu_->calls().cuStreamWaitEvent(stream_, here->event(), 0), "cuStreamWaitEvent");
   } else {
@@ -138,6 +140,7 @@ void GpuQueue::wait(std::shared_ptr<exec::EventState> event) {
 }
 
 bool GpuQueue::idle() const {
+  const std::shared_lock lock(in_use_);
   if (closed_.load(std::memory_order_acquire)) return true;
   const Current current(gpu_->context());
   // To ask a stream that is being captured would end the capture.
@@ -148,7 +151,7 @@ bool GpuQueue::idle() const {
 }
 
 void GpuQueue::synchronize() {
-  check_open();
+  const auto open = enter();
   CUresult result = CUDA_SUCCESS;
   {
     const Current current(gpu_->context());
@@ -175,7 +178,11 @@ std::exception_ptr GpuQueue::pending_failure() const {
 
 void GpuQueue::close() noexcept {
   if (closed_.exchange(true, std::memory_order_acq_rel)) return;
-  if (gpu_->calls().cuCtxSetCurrent(gpu_->context()) != CUDA_SUCCESS) return;
+  // Whoever came before is let out first; who comes later is told. Not held while waiting for the stream: a callback in
+  // front of us may ask this queue something.
+  { const std::unique_lock last(in_use_); }
+  const CurrentAtEnd current(gpu_->context());
+  if (!current) return;
   gpu_->calls().cuStreamSynchronize(stream_);
   if (ours_) gpu_->calls().cuStreamDestroy(stream_);
 }

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 
 #include "cuda/gpu.hpp"
 #include "exec/exec.hpp"
@@ -42,7 +43,8 @@ class GpuQueue final : public exec::StreamQueue {
   };
 
  private:
-  void check_open() const;
+  /// Held by every call that uses the stream, so that close() waits for it. Throws Error(not_initialized) after close().
+  std::shared_lock<std::shared_mutex> enter() const;
   void pace();
 
   const std::shared_ptr<const Gpu> gpu_;
@@ -50,6 +52,7 @@ class GpuQueue final : public exec::StreamQueue {
   const bool ours_;
   CUstream stream_ = nullptr;
   std::atomic<bool> closed_{false};
+  mutable std::shared_mutex in_use_;
   const bool paced_;
   std::mutex pace_mutex_;
   std::uint64_t launches_ = 0;

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/user_memory.hpp"
 #include "isotope/device/team.hpp"
-#include "os/memory.hpp"
 #include "os/process.hpp"
 
 namespace isotope::runtime {
@@ -36,22 +36,19 @@ class GpuMemory final : public HeapMemory {
   int slot_of(const void* address) const override { return share_->space->slot_of(address); }
   bool on_host() const override { return false; }
 
-  int grow(std::uint64_t need) override {
-    if (need <= end_) return -1;
+  cuda::SharedPiece grow(std::uint64_t need) override {
+    if (need <= end_) return {};
     const std::uint64_t most = job_->layout().window_offset() - end_;
     const std::uint64_t bytes = std::min(std::max(kPiece, round_up(need - end_, cuda::kChunkGranule)), most);
-    piece_ = cuda::Chunk::create(*gpu_, bytes);
-    descriptor_ = piece_->export_descriptor();
+    piece_ = cuda::Chunk::create(*gpu_, bytes, share_->travel);
+    exported_ = piece_->export_as(share_->travel);
     map_piece(rank_, *piece_);
     gpu_->fill(slot(rank_) + end_, 0, bytes);  // new memory of the heap is zero
-    return descriptor_.get();
+    return exported_.piece;
   }
 
-  void map_growth(int rank, std::int32_t pid, int descriptor) override {
-    // PEs of this process have mapped theirs where this one sees it.
-    if (pid == os::process_id() || job_->lead_rank() != rank_) return;
-    const os::Fd taken = os::take_descriptor_of(pid, descriptor);
-    map_piece(rank, cuda::Chunk::import(*gpu_, taken.get(), piece_->bytes()));
+  void map_growth(int rank, std::int32_t pid, const cuda::SharedPiece& piece) override {
+    if (is_for_me(rank, pid)) map_piece(rank, cuda::Chunk::import(*gpu_, pid, piece));
   }
 
   void keep_growth() override {
@@ -63,6 +60,57 @@ class GpuMemory final : public HeapMemory {
   void drop_growth() noexcept override {
     for (const int rank : mapped_) share_->space->unmap(rank, end_, piece_->bytes());
     forget_piece();
+  }
+
+  std::uint64_t window_granule() const override { return cuda::kChunkGranule; }
+
+  WindowOffer offer_window(void* data, std::uint64_t bytes) override {
+    if (slot_of(data) != kNoPe) throw Error(Code::invalid_argument, "it is symmetric memory of this World already");
+    opening_.memory = cuda::find_user_memory(*gpu_, data, bytes);
+    WindowOffer offer{opening_.memory.lead, opening_.memory.bytes, {}};
+    for (const cuda::Chunk& chunk : opening_.memory.chunks) {
+      cuda::Chunk::Exported exported;
+      exported.piece.bytes = chunk.bytes();
+      // PEs of one process share the handles themselves.
+      if (job_->has_other_processes()) exported = chunk.export_as(cuda::travel_of(chunk, share_->travel));
+      offer.pieces.push_back(exported.piece);
+      opening_.exported.push_back(std::move(exported));
+    }
+    return offer;
+  }
+
+  void map_window(int rank, std::int32_t pid, std::uint64_t offset,
+                  std::span<const cuda::SharedPiece> pieces) override {
+    if (rank != rank_ && !is_for_me(rank, pid)) return;
+    std::uint64_t at = job_->layout().window_offset() + offset, bytes = 0;
+    for (const cuda::SharedPiece& piece : pieces) bytes += piece.bytes;
+    opening_.mapped.push_back({rank, at, bytes});
+    for (std::size_t i = 0; i < pieces.size(); at += pieces[i].bytes, ++i) {
+      if (rank == rank_) {
+        share_->space->map(rank, at, opening_.memory.chunks[i]);
+      } else {
+        share_->space->map(rank, at, cuda::Chunk::import(*gpu_, pid, pieces[i]));
+      }
+    }
+  }
+
+  void join_window() override {}  // the pages are the same already
+  void keep_window() noexcept override { opening_ = {}; }
+
+  void drop_window() noexcept override {
+    for (const Place& place : opening_.mapped) share_->space->unmap(place.rank, place.offset, place.bytes);
+    opening_ = {};
+  }
+
+  // What peers still write there goes to the pieces, which our mappings keep, and not to whoever gets the addresses
+  // next.
+  void give_back(void*, std::uint64_t) noexcept override {}
+
+  void unmap_window(std::uint64_t offset, std::uint64_t bytes) noexcept override {
+    for (int rank = 0; rank < job_->size(); ++rank) {
+      const bool mine = rank == rank_, for_all = job_->lead_rank() == rank_ && !job_->in_this_process(rank);
+      if (mine || for_all) share_->space->unmap(rank, job_->layout().window_offset() + offset, bytes);
+    }
   }
 
   void fill(std::byte* at, unsigned char value, std::uint64_t bytes) override { gpu_->fill(at, value, bytes); }
@@ -86,13 +134,17 @@ class GpuMemory final : public HeapMemory {
   }
 
  private:
+  /// PEs of this process map their own memory where this one sees it; that of others is mapped by one for all.
+  bool is_for_me(int rank, std::int32_t pid) const {
+    return rank != rank_ && pid != os::process_id() && job_->lead_rank() == rank_;
+  }
   void map_piece(int rank, const cuda::Chunk& piece) {
     share_->space->map(rank, end_, piece);
     mapped_.push_back(rank);
   }
   void forget_piece() noexcept {
     piece_.reset();
-    descriptor_.reset();
+    exported_ = {};
     mapped_.clear();
   }
 
@@ -105,8 +157,18 @@ class GpuMemory final : public HeapMemory {
   std::uint64_t version_ = 0;
   // Growth in progress:
   std::optional<cuda::Chunk> piece_;
-  os::Fd descriptor_;
+  cuda::Chunk::Exported exported_;
   std::vector<int> mapped_;
+  // Registration in progress:
+  struct Place {
+    int rank = 0;
+    std::uint64_t offset = 0, bytes = 0;
+  };
+  struct {
+    cuda::UserMemory memory;
+    std::vector<cuda::Chunk::Exported> exported;
+    std::vector<Place> mapped;
+  } opening_;
 };
 
 }  // namespace

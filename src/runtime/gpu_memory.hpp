@@ -15,6 +15,7 @@ struct GpuShare {
   std::shared_ptr<const cuda::Gpu> gpu;  // of the PE that came first
   std::unique_ptr<cuda::RegisteredMemory> segment;
   std::unique_ptr<cuda::AddressSpace> space;
+  cuda::Travel travel = cuda::Travel::descriptors;  // the same on every PE of the job
 };
 
 /// Where kernels look objects up: in the PE's control range on the GPU.

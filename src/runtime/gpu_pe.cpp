@@ -33,7 +33,7 @@ static_assert(kControlBytes % cuda::kChunkGranule == 0 && kControlBytes <= kTeam
 /// What a PE says when the GPUs are set up.
 struct GpuHello {
   std::int32_t pid = 0;
-  std::int32_t descriptor = -1;
+  cuda::SharedPiece cells;
   std::int32_t device = -1;
   std::int32_t mps = 0;
   char uuid[16] = {};
@@ -43,6 +43,7 @@ class CudaHold final : public GpuHold {
  public:
   explicit CudaHold(int device) : gpu(std::make_shared<cuda::Gpu>(device)) {}
   std::uint64_t memory_bytes() const override { return gpu->memory_bytes(); }
+  bool fabric_works() const override { return cuda::fabric_works(gpu->calls(), gpu->device()); }
 
   const std::shared_ptr<const cuda::Gpu> gpu;
 };
@@ -60,12 +61,13 @@ class CudaPe final : public GpuPe {
       share->gpu = gpu_;
       share->segment = std::make_unique<cuda::RegisteredMemory>(*gpu_, &job.segment().header(), sizeof(SegmentHeader));
       share->space = std::make_unique<cuda::AddressSpace>(*gpu_, job.size(), job.layout().slot_bytes());
+      share->travel = options.fabric ? cuda::Travel::fabric : cuda::Travel::descriptors;
       return share;
     }));
     share_->space->add_device(gpu_->device());
-    const cuda::Chunk cells = cuda::Chunk::create(*gpu_, kControlBytes);
-    descriptor_ = cells.export_descriptor();
-    share_->space->map(rank, 0, cells);
+    cells_ = cuda::Chunk::create(*gpu_, kControlBytes, share_->travel);
+    exported_ = cells_.export_as(share_->travel);
+    share_->space->map(rank, 0, cells_);
     gpu_->fill(at(0), 0, kControlBytes);
 
     Control control;
@@ -81,7 +83,7 @@ class CudaPe final : public GpuPe {
 
   GpuHello hello() const {
     GpuHello mine;
-    mine.descriptor = descriptor_.get();
+    mine.cells = exported_.piece;
     mine.device = gpu_->index();
     mine.mps = cuda::mps_answers();
     CUuuid uuid{};
@@ -110,13 +112,15 @@ class CudaPe final : public GpuPe {
                                 rank_, pe, gpu_->index()));
       }
       if (same_process || job_->lead_rank() != rank_) continue;
-      const os::Fd taken = os::take_descriptor_of(other.pid, other.descriptor);
-      share_->space->map(static_cast<int>(pe), 0, cuda::Chunk::import(*gpu_, taken.get(), kControlBytes));
+      share_->space->map(static_cast<int>(pe), 0, cuda::Chunk::import(*gpu_, other.pid, other.cells));
     }
     multiprocessors_ = std::max(1, gpu_->multiprocessors() / std::max(1, sharing));
     sharing_ = sharing;
   }
-  void met() { descriptor_.reset(); }
+  void met() {
+    exported_ = {};
+    cells_ = {};
+  }
 
   std::unique_ptr<HeapMemory> memory() override {
     const GpuObjectTable objects{&reinterpret_cast<Control*>(at(kControlAt))->objects,
@@ -224,7 +228,8 @@ class CudaPe final : public GpuPe {
   std::shared_ptr<const cuda::Gpu> gpu_;
   cuda::PinnedMemory fault_;
   std::shared_ptr<GpuShare> share_;
-  os::Fd descriptor_;
+  cuda::Chunk cells_;  // and its export: until all have mapped it
+  cuda::Chunk::Exported exported_;
   int multiprocessors_ = 1, sharing_ = 1;
   int threads_here_ = 0;           // PEs of this process on this GPU, this one among them
   std::vector<bool> on_this_gpu_;  // by rank of the World
@@ -244,30 +249,37 @@ std::string why_no_gpu() {
 
 std::shared_ptr<GpuHold> GpuHold::take(int device) { return std::make_shared<CudaHold>(device); }
 
-std::unique_ptr<GpuPe> GpuPe::join(ProcessJob& job, Exchange& world, int rank, const Options& options) {
+GpuPe::Joined GpuPe::join(ProcessJob& job, Exchange& world, int rank, const Options& options) {
   const CallSite site{"init", 0};
   std::unique_ptr<CudaPe> pe;
   GpuHello mine;
-  Outcome made;
-  try {
+  const auto all_did = [&](const auto& what) -> std::optional<Error> {
+    Outcome outcome;
+    try {
+      what();
+    } catch (const Error& error) {
+      outcome.fail(error);
+    }
+    const std::vector<Outcome> outcomes = world.gather("init", outcome, site);
+    try {
+      throw_if_any_failed(outcomes, "init", rank);
+    } catch (const Error& error) {
+      return error;
+    }
+    return std::nullopt;
+  };
+  auto refusal = all_did([&] {
     if (job.has_other_processes()) os::allow_peers_to_take_descriptors();
     pe = std::make_unique<CudaPe>(job, rank, options);
     mine = pe->hello();
-  } catch (const Error& error) {
-    made.fail(error);
-  }
+  });
+  if (refusal) return {nullptr, refusal};
   mine.pid = os::process_id();
-  throw_if_any_failed(world.gather("init", made, site), "init", rank);
   const std::vector<GpuHello> all = world.gather("init", mine, site);
-  Outcome met;
-  try {
-    pe->meet(all, options.allow_time_slicing);
-  } catch (const Error& error) {
-    met.fail(error);
-  }
-  throw_if_any_failed(world.gather("init", met, site), "init", rank);
+  refusal = all_did([&] { pe->meet(all, options.allow_time_slicing); });
+  if (refusal) return {nullptr, refusal};
   pe->met();
-  return pe;
+  return {std::move(pe), std::nullopt};
 }
 
 }  // namespace isotope::runtime

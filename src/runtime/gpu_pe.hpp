@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class GpuHold {
  public:
   virtual ~GpuHold() = default;
   virtual std::uint64_t memory_bytes() const = 0;
+  /// Whether its memory can travel as fabric handles.
+  virtual bool fabric_works() const = 0;
   /// Throws Error for a GPU that is not there or cannot be used.
   static std::shared_ptr<GpuHold> take(int device);
 };
@@ -49,9 +52,15 @@ class GpuPe {
     std::shared_ptr<GpuHold> gpu = nullptr;
     std::uint64_t wait_deadline_ns = 0;
     bool allow_time_slicing = false;
+    bool fabric = false;  // memory travels as fabric handles: works on every PE
   };
-  /// Collective over the World: every PE gets its part or all throw alike.
-  static std::unique_ptr<GpuPe> join(ProcessJob& job, Exchange& world, int rank, const Options& options);
+  /// Collective over the World: every PE gets its part, or none does and all know the same `refusal`. Throws what ended the
+  /// exchange.
+  struct Joined {
+    std::unique_ptr<GpuPe> pe = nullptr;
+    std::optional<Error> refusal = {};
+  };
+  static Joined join(ProcessJob& job, Exchange& world, int rank, const Options& options);
 
   virtual ~GpuPe() = default;
   virtual std::unique_ptr<HeapMemory> memory() = 0;

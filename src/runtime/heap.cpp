@@ -5,56 +5,20 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string_view>
 
-#include "os/memory.hpp"
 #include "os/process.hpp"
-#include "runtime/log.hpp"
+#include "runtime/heap_proposal.hpp"
 #include "runtime/watcher.hpp"
 
 namespace isotope::runtime {
 
 namespace {
 constexpr std::uint64_t kMaxAlignment = 2ull << 20;
-constexpr std::uint64_t kNowhere = ~0ull;
 }  // namespace
-
-/// What a PE says in a collective heap call. All PEs see all of them and so decide alike.
-struct Heap::Proposal {
-  std::uint64_t ordinal = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t alignment = 0;
-  std::uint64_t offset = kNowhere;  // where it would go here, or which block it is about
-  std::uint64_t waiting = 0;        // blocks this PE has let go of
-  std::uint64_t max_bytes = 0, free_bytes = 0, largest_free = 0;
-  std::int32_t pid = 0;
-  std::int32_t fd = -1;   // of registered memory
-  std::int32_t code = 0;  // Code of a local failure
-  std::int32_t line = 0;
-  char file[64] = {};
-  char message[256] = {};
-
-  void fail(Code why, const std::string& text) {
-    code = static_cast<std::int32_t>(why);
-    std::snprintf(message, sizeof message, "%s", text.c_str());
-  }
-
-  /// Two objects of one size, allocated in another order, would swap their roles: only the places in the source tell.
-  /// The folder is left out, since PEs may run copies that were built in different ones.
-  bool same_place(const Proposal& other) const {
-    const auto name = [](const char* path) {
-      return std::string_view(path).substr(std::string_view(path).rfind('/') + 1);
-    };
-    return line == other.line && name(file) == name(other.file);
-  }
-  bool same_request(const Proposal& other) const {
-    return ordinal == other.ordinal && bytes == other.bytes && alignment == other.alignment && same_place(other);
-  }
-};
 
 std::byte* Heap::address_of(const Object& object) const {
   const Layout& layout = job_->layout();
-  return memory_->slot(rank_) + (object.window ? layout.window_offset() : layout.heap_offset()) + object.offset;
+  return memory_->slot(rank_) + (object.window.bytes != 0 ? layout.window_offset() : layout.heap_offset()) + object.offset;
 }
 
 Heap::Heap(ProcessJob& job, Exchange& world, std::unique_ptr<HeapMemory> memory, int rank, int size,
@@ -125,7 +89,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
     mine.fail(Code::out_of_heap, "its symmetric heap is full");
   } else if (mine.code == 0) {
     try {
-      mine.fd = memory_->grow(job_->layout().heap_offset() + end);
+      mine.grown = memory_->grow(job_->layout().heap_offset() + end);
       std::byte* data = memory_->slot(rank_) + job_->layout().heap_offset() + mine.offset;
       // Memory that was never handed out is zero already.
       if (options.zeroed && mine.offset < fresh_from_) memory_->fill(data, 0, std::min(end, fresh_from_) - mine.offset);
@@ -153,7 +117,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
       if (p.offset != all[0].offset)
         throw Error(Code::internal, "PEs disagree about the place of a symmetric object", rank_, kNoPe, site);
     }
-    if (mine.fd >= 0) share_growth("alloc", mine, all, site);
+    if (mine.grown.there()) share_growth("alloc", mine, all, site);
     memory_->keep_growth();
   } catch (...) {
     memory_->drop_growth();
@@ -164,7 +128,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
 
   const std::lock_guard lock(mutex_);
   fresh_from_ = std::max(fresh_from_, end);
-  const Object object{mine.offset, bytes, false, false, nullptr};
+  const Object object{.offset = mine.offset, .bytes = bytes};
   objects_.emplace(mine.ordinal, object);
   index_.add(address_of(object), bytes);
   publish();
@@ -187,7 +151,7 @@ void Heap::share_growth(const char* call, const Proposal& mine, const std::vecto
   try {
     for (int pe = 0; pe < size_; ++pe) {
       const Proposal& p = all[static_cast<std::size_t>(pe)];
-      if (pe != rank_) memory_->map_growth(pe, p.pid, p.fd);
+      if (pe != rank_) memory_->map_growth(pe, p.pid, p.grown);
     }
   } catch (const Error& error) {
     done.fail(error.code(), error.what());
@@ -228,14 +192,10 @@ void Heap::drop(std::uint64_t id) {
   const std::lock_guard lock(mutex_);
   const auto object = objects_.find(id);
   if (object->second.let_go) --waiting_;
-  if (object->second.window) {
+  if (object->second.window.bytes != 0) {
     give_back(object->second);
-    if (job_->lead_rank() == rank_) {
-      const std::uint64_t page = os::page_size();
-      const std::uint64_t bytes = (object->second.bytes + page - 1) / page * page;
-      for (int pe = 0; pe < size_; ++pe) job_->unmap_window(pe, object->second.offset, bytes);
-    }
-    windows_.release(object->second.offset);
+    memory_->unmap_window(object->second.window.offset, object->second.window.bytes);
+    windows_.release(object->second.window.offset);
   } else {
     space_.release(object->second.offset);
   }
@@ -243,89 +203,6 @@ void Heap::drop(std::uint64_t id) {
   watcher::object_freed(rank_, address_of(object->second));
   objects_.erase(object);
   publish();
-}
-
-Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site) {
-  const std::uint64_t page = os::page_size();
-  Proposal mine;
-  mine.bytes = bytes;
-  mine.alignment = page;
-  os::Fd file;
-  if (!memory_->on_host()) {
-    mine.fail(Code::not_supported,
-              "this PE drives a GPU, and memory that was allocated outside Isotope cannot be registered there yet; "
-              "allocate it with alloc");
-  } else if (bytes == 0 || bytes % page != 0 || reinterpret_cast<std::uintptr_t>(data) % page != 0) {
-    mine.fail(
-        Code::misaligned,
-        fmt::format("{} bytes at {}; address and size must be multiples of the page size, {}, and the size above 0",
-                    bytes, data, page));
-  } else {
-    const std::lock_guard lock(mutex_);
-    if (const auto offset = windows_.allocate(bytes, page)) {
-      mine.offset = *offset;
-    } else {
-      mine.fail(Code::out_of_heap, "its window range is full");
-    }
-  }
-  if (mine.code == 0) {
-    try {
-      os::check_private_anonymous(data, bytes);
-      file = os::create_shared_file("isotope-window", bytes);
-      mine.fd = file.get();
-    } catch (const Error& error) {
-      mine.fail(error.code(), error.what());
-    }
-  }
-  const auto undo = [&] {
-    const std::lock_guard lock(mutex_);
-    if (mine.offset != kNowhere) windows_.release(mine.offset);
-  };
-  std::vector<Proposal> all;
-  try {
-    all = agree("register_memory", mine, site, nullptr);
-    for (const Proposal& p : all) {
-      if (!p.same_request(all[0])) throw_mismatch("register_memory", all, p, site);
-    }
-    for (const Proposal& p : all) {
-      if (p.code != 0) throw_failure("register_memory", all, site);
-    }
-  } catch (...) {
-    undo();
-    throw;
-  }
-  // All can; now do it. The lead of each process maps everybody's window for its siblings.
-  Proposal done = mine;
-  bool moved = false;
-  try {
-    if (job_->lead_rank() == rank_) {
-      for (int pe = 0; pe < size_; ++pe) {
-        const Proposal& p = all[static_cast<std::size_t>(pe)];
-        job_->map_window(pe, mine.offset, bytes, os::open_descriptor_of(p.pid, p.fd).get());
-      }
-    }
-    os::move_to_shared(data, bytes, file.get());
-    moved = true;
-  } catch (const Error& error) {
-    done.fail(error.code(), error.what());
-  }
-  all = agree("register_memory", done, site, nullptr);
-  for (const Proposal& p : all) {
-    if (p.code == 0) continue;
-    Object back{mine.offset, bytes, true, false, moved ? data : nullptr};
-    give_back(back);
-    if (job_->lead_rank() == rank_) {
-      for (int pe = 0; pe < size_; ++pe) job_->unmap_window(pe, mine.offset, bytes);
-    }
-    undo();
-    throw_failure("register_memory", all, site);
-  }
-  const std::lock_guard lock(mutex_);
-  const Object object{mine.offset, bytes, true, false, data};
-  objects_.emplace(done.ordinal, object);
-  index_.add(address_of(object), bytes);
-  watcher::object_made(rank_, done.ordinal, address_of(object), bytes, true, site);
-  return {done.ordinal, address_of(object), bytes};
 }
 
 void Heap::let_go(std::uint64_t id) noexcept {
@@ -341,12 +218,7 @@ void Heap::let_go(std::uint64_t id) noexcept {
 }
 
 void Heap::give_back(Object& object) noexcept {
-  if (object.owner == nullptr) return;
-  try {
-    os::move_to_private(object.owner, object.bytes);
-  } catch (const Error& error) {
-    log_warn(fmt::format("registered memory at {} stays shared: {}", object.owner, error.what()));
-  }
+  if (object.owner != nullptr) memory_->give_back(object.owner, object.bytes);
   object.owner = nullptr;
 }
 
@@ -394,7 +266,7 @@ std::string Heap::describe(const void* address) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, object] : objects_) {
     const std::uint64_t start =
-        (object.window ? job_->layout().window_offset() : job_->layout().heap_offset()) + object.offset;
+        (object.window.bytes != 0 ? job_->layout().window_offset() : job_->layout().heap_offset()) + object.offset;
     if (at < start || at >= start + object.bytes) continue;
     return fmt::format("symmetric object {} ({} bytes) + {}", id, object.bytes, at - start);
   }

@@ -52,12 +52,17 @@ class Heap {
   struct Object {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
-    bool window = false;
     bool let_go = false;
     void* owner = nullptr;  // where the user has registered memory
+    // Of registered memory: the part of the window range that its pieces take. Empty for memory of the heap.
+    struct {
+      std::uint64_t offset = 0, bytes = 0;
+    } window = {};
   };
-  static void give_back(Object& object) noexcept;
+  void give_back(Object& object) noexcept;
   struct Proposal;
+  /// Where the memory that all offer goes: where it begins, and the range that its pieces take. Throws the same on all PEs.
+  Object place_window(void* data, const std::vector<Proposal>& all, CallSite site);
   /// Of how many blocks the PEs have let go.
   struct Waiting {
     std::uint64_t least = 0, most = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 
 #include "exec/backoff.hpp"
@@ -14,6 +13,7 @@
 #include "os/thread.hpp"
 #include "runtime/log.hpp"
 #include "runtime/outcome.hpp"
+#include "runtime/platform_choice.hpp"
 #include "runtime/world_core.hpp"
 
 namespace isotope::runtime {
@@ -21,19 +21,15 @@ namespace isotope::runtime {
 namespace {
 
 /// Changes whenever the segment, the cells or the slot layout do: PEs of one job must agree on all of it.
-constexpr std::uint32_t kAbi = 3;
-
-constexpr std::int32_t kNoDevice = -1;
-constexpr std::int32_t kNoDeviceKnown = -2;  // asked for one and cannot have it
+constexpr std::uint32_t kAbi = 4;
 
 struct Hello {
   std::uint32_t abi = kAbi;
   std::int32_t pid = 0;
   std::uint64_t start_time = 0;
-  std::uint64_t heap_max = 0;
   std::array<std::byte, 16> host{};
   os::CpuSet cpus{};
-  std::int32_t device = kNoDevice;  // the GPU it drives
+  PlatformBid platform;
   char version[16] = ISOTOPE_VERSION;
 };
 
@@ -69,15 +65,6 @@ void check_hellos(const std::vector<Hello>& hellos, int rank) {
                               std::string(hello.version, strnlen(hello.version, 16)), hello.abi),
                   rank, static_cast<int>(pe));
     }
-    const bool known = hello.device != kNoDeviceKnown && hellos[0].device != kNoDeviceKnown;
-    if (known && (hello.device < 0) != (hellos[0].device < 0)) {
-      const auto name = [](const Hello& h) { return h.device < 0 ? "cpu" : "cuda"; };
-      throw Error(Code::refused,
-                  fmt::format("PE 0 is on platform {} and PE {} on {}; all PEs of a job need the same (ISOTOPE_PLATFORM, and "
-                              "a program that was compiled for GPUs everywhere or nowhere)",
-                              name(hellos[0]), pe, name(hello)),
-                  rank, static_cast<int>(pe));
-    }
     if (hello.host != hellos[0].host) {
       throw Error(Code::not_supported,
                   fmt::format("PE 0 and PE {} are on different hosts (or in different PID namespaces); this build "
@@ -97,36 +84,6 @@ bool crowded(const std::vector<Hello>& hellos) {
     cpus += static_cast<std::size_t>(std::popcount(together));
   }
   return cpus != 0 && hellos.size() > cpus;
-}
-
-/// The GPU that this PE drives, if any. Throws Error where one was asked for and cannot be had.
-std::optional<int> chosen_device(const Knobs& knobs, const bootstrap::Bootstrap& boot) {
-  const int rank = boot.rank();
-  const bool threads = boot.name() == "threads";
-  const bool asked = knobs.platform == "cuda";
-  if (knobs.platform == "cpu" || (!asked && !detail::has_gpu_code())) return std::nullopt;
-  const int count = gpu_count();
-  if (count == 0) {
-    if (!asked) return std::nullopt;
-    throw Error(Code::not_supported,
-                fmt::format("ISOTOPE_PLATFORM is cuda, but {}; run with ISOTOPE_PLATFORM=cpu, or auto", why_no_gpu()), rank);
-  }
-  // Left to itself a job does not choose what would be refused.
-  if (!asked && !threads && boot.size() > count && !processes_share_gpus()) {
-    log_info(fmt::format("{} processes and {} GPUs without MPS: kernels run on the CPU (isotope run --platform cuda brings MPS)",
-                         boot.size(), count));
-    return std::nullopt;
-  }
-  if (knobs.device == "auto") return (threads ? rank : knobs.local_rank.value_or(rank)) % count;
-  int index = -1;
-  const auto [end, error] = std::from_chars(knobs.device.data(), knobs.device.data() + knobs.device.size(), index);
-  if (error != std::errc() || end != knobs.device.data() + knobs.device.size() || index < 0 || index >= count) {
-    throw Error(Code::out_of_range,
-                fmt::format("ISOTOPE_DEVICE is '{}'; this process sees {} GPU{}, so auto or 0 to {} was expected", knobs.device,
-                            count, count == 1 ? "" : "s", count - 1),
-                rank);
-  }
-  return index;
 }
 
 }  // namespace
@@ -154,36 +111,28 @@ void WorldCore::map_job(const Knobs& knobs) {
   hello.start_time = os::process_start_time(hello.pid);
   hello.host = os::host_identity();
   hello.cpus = os::allowed_cpus();
-  // A GPU that one PE cannot have is told in the next round, so that all throw alike.
-  Outcome choice;
-  std::optional<int> device;
-  std::shared_ptr<GpuHold> gpu;
-  hello.heap_max = knobs.heap_max_bytes;
-  try {
-    device = chosen_device(knobs, boot);
-    if (device) gpu = GpuHold::take(*device);
-    if (hello.heap_max == 0) hello.heap_max = gpu ? gpu->memory_bytes() : os::memory_bytes();
-  } catch (const Error& error) {
-    choice.fail(error);
-    hello.heap_max = os::memory_bytes();
-  }
-  hello.device = choice.code != 0 ? kNoDeviceKnown : device.value_or(kNoDevice);
+  Bidder bidder = make_bid(knobs, boot);
+  hello.platform = bidder.bid;
   const std::vector<Hello> hellos = gather(boot, hello);
   check_hellos(hellos, rank_);
+  std::vector<PlatformBid> bids;
+  for (const Hello& h : hellos) bids.push_back(h.platform);
+  const PlatformChoice choice = choose_platform(bids, rank_);
+  if (!choice.gpus) bidder.gpu.reset();
+  if (!choice.why_cpu.empty()) tell_of_cpu(rank_, choice.why_cpu);
+  std::uint64_t heap_max = choice.gpus ? bidder.bid.heap_max : bidder.bid.host_heap_max;
   exec::set_crowded(crowded(hellos));
-  std::uint64_t largest = 0;
-  for (const Hello& h : hellos) largest = std::max(largest, h.heap_max);
-  const Layout layout = make_layout(size_, largest);
+  const Layout layout = make_layout(size_, choice.largest_heap);
 
   // Each PE makes its own file; PE 0 makes the segment too. `made` stays open until everyone has mapped it.
   Whereabouts mine;
-  mine.outcome = choice;
+  mine.outcome = bidder.outcome;
   std::optional<Segment> made;
   os::Fd file;
   try {
-    if (choice.code == 0 && hello.heap_max < kMinHeapBytes) {
+    if (mine.outcome.code == 0 && heap_max < kMinHeapBytes) {
       throw Error(Code::invalid_argument,
-                  fmt::format("ISOTOPE_HEAP_MAX is {} bytes; at least {} are needed", hello.heap_max, kMinHeapBytes));
+                  fmt::format("ISOTOPE_HEAP_MAX is {} bytes; at least {} are needed", heap_max, kMinHeapBytes));
     }
     file = os::create_shared_file("isotope-heap", layout.heap_offset());
     mine.heap_fd = file.get();
@@ -222,7 +171,7 @@ void WorldCore::map_job(const Knobs& knobs) {
   control_.wait_deadline_ns = wait_deadline_ns_;
   control_.pe = rank_;
   control_.fault = &fault_;
-  cells_ = std::make_unique<TeamCells>(*job_, rank_, device ? kGpuTeams : kTeamCells);
+  cells_ = std::make_unique<TeamCells>(*job_, rank_, choice.gpus ? kGpuTeams : kTeamCells);
   world_team_ = std::make_shared<TeamRecord>();
   TeamRecord& world = *world_team_;
   world.state.control = &control_;
@@ -234,16 +183,25 @@ void WorldCore::map_job(const Knobs& knobs) {
   teams_.push_back(world_team_);
   // Watched from here on: what follows waits for the others.
   if (job_->watch() != nullptr) job_->watch()->add(rank_, bootstrap_.get());
-  if (device) {
-    gpu_ = GpuPe::join(*job_, *world.exchange, rank_,
-                       {.gpu = std::move(gpu), .wait_deadline_ns = wait_deadline_ns_,
-                        .allow_time_slicing = knobs.allow_time_slicing});
+  if (choice.gpus) {
+    GpuPe::Joined joined = GpuPe::join(*job_, *world.exchange, rank_,
+                                       {.gpu = std::move(bidder.gpu), .wait_deadline_ns = wait_deadline_ns_,
+                                        .allow_time_slicing = knobs.allow_time_slicing, .fabric = choice.fabric});
+    if (joined.refusal && !choice.may_change) throw *joined.refusal;
+    gpu_ = std::move(joined.pe);
+    if (gpu_ == nullptr) {
+      tell_of_cpu(rank_, joined.refusal->what());
+      heap_max = bidder.bid.host_heap_max;
+      cells_ = std::make_unique<TeamCells>(*job_, rank_, kTeamCells);
+    }
+  }
+  if (gpu_ != nullptr) {
     faults_ = &gpu_->fault();
     fill_team(world, rank_);  // now as kernels on the GPU see it
     world.exchange->barrier("init", {"init", 0});
   }
-  heap_ = std::make_unique<Heap>(*job_, *world.exchange, gpu_ ? gpu_->memory() : host_memory(*job_, std::move(file)), rank_,
-                                 size_, hello.heap_max, knobs.heap_prefault, gpu_ ? gpu_objects_ : control_.objects);
+  heap_ = std::make_unique<Heap>(*job_, *world.exchange, gpu_ ? gpu_->memory() : host_memory(*job_, rank_, std::move(file)), rank_,
+                                 size_, heap_max, knobs.heap_prefault, gpu_ ? gpu_objects_ : control_.objects);
 }
 
 }  // namespace isotope::runtime

@@ -31,7 +31,8 @@ ProcessJob::ProcessJob(Segment segment, const Layout& layout, const std::vector<
     const PeFiles& pe = files[static_cast<std::size_t>(rank)];
     const os::Fd file = os::open_descriptor_of(pe.pid, pe.heap_fd);
     reservation_.map(static_cast<std::uint64_t>(rank) * layout.slot_bytes(), layout.window_offset(), file.get());
-    if (pe.pid == os::process_id()) {
+    in_this_process_.push_back(pe.pid == os::process_id());
+    if (in_this_process_.back()) {
       lead_rank_ = std::min(lead_rank_, rank);
     } else {
       PeerProcess& process = others[pe.pid];

@@ -47,6 +47,7 @@ class ProcessJob {
   }
   /// Rank whose slot holds `address`, or kNoPe.
   int slot_of(const void* address) const;
+  bool in_this_process(int rank) const { return in_this_process_[static_cast<std::size_t>(rank)]; }
   /// The PE of this process that maps windows for all of them.
   int lead_rank() const { return lead_rank_; }
   /// Maps the file as window memory of PE `rank`, `offset` into its window range. Called by the lead alone.
@@ -64,6 +65,7 @@ class ProcessJob {
   int size_ = 0;
   int lead_rank_ = 0;
   bool other_processes_ = false;
+  std::vector<bool> in_this_process_;  // by rank
   std::mutex gpu_mutex_;
   std::weak_ptr<void> gpu_share_;
   std::unique_ptr<DeathWatch> watch_;  // last: it uses the segment

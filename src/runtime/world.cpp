@@ -67,7 +67,7 @@ detail::Allocation World::allocate(std::size_t bytes, const AllocOptions& option
 detail::Allocation World::register_bytes(void* data, std::size_t bytes, CallSite site) {
   const auto lock = core().collective("register_memory");
   const auto block = core().heap().register_memory(data, bytes, site);
-  return detail::Allocation(core_, block.id, block.data, block.bytes);
+  return detail::Allocation(core_, block.id, block.data, block.bytes, !core().drives_gpu());
 }
 
 void World::release(detail::Allocation& allocation, CallSite site) {
