@@ -1,0 +1,331 @@
+// The rest of the fake driver: how it is found, its devices, contexts, streams, events, copies and pinned memory.
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "driver.hpp"
+#include "state.hpp"
+
+namespace fake_cuda {
+
+State& state() {
+  static State* const all = new State;  // outlives every static object that still holds a GPU
+  return *all;
+}
+
+CUcontext& current() {
+  thread_local CUcontext context = nullptr;
+  return context;
+}
+
+namespace {
+
+struct Failure {
+  std::string call;
+  int left = 0;
+  CUresult with = CUDA_SUCCESS;
+};
+thread_local Failure t_failure;
+
+std::string plain_name(const char* name) {
+  std::string text = name;
+  if (text.ends_with("_v2")) text.resize(text.size() - 3);
+  return text;
+}
+
+void* token() { return reinterpret_cast<void*>(0xF000 + 16 * state().next++); }
+
+CUresult erase(std::set<void*>& from, void* what) {
+  return from.erase(what) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult known_stream(CUstream stream) {
+  return stream == nullptr || state().streams.count(stream) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult known_event(CUevent event) {
+  return state().events.count(event) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace
+
+CUcontext primary(CUdevice device) {
+  return reinterpret_cast<CUcontext>(std::uintptr_t{0xC000} + static_cast<unsigned>(device));
+}
+CUcontext other_context() { return reinterpret_cast<CUcontext>(std::uintptr_t{0xD000}); }
+CUdevice device_of(CUcontext context) {
+  return static_cast<CUdevice>(reinterpret_cast<std::uintptr_t>(context) - 0xC000);
+}
+
+Call::Call(const char* name, Needs needs) : lock_(state().mutex) {
+  const std::string plain = plain_name(name);
+  ++state().calls[plain];
+  if (t_failure.left > 0 && t_failure.call == plain && --t_failure.left == 0) {
+    result = t_failure.with;
+  } else if (needs == Needs::context && (current() == nullptr || state().contexts.count(device_of(current())) == 0)) {
+    result = CUDA_ERROR_INVALID_CONTEXT;  // none, or one that was released
+  }
+}
+
+void fail(const char* call, int nth, CUresult with) { t_failure = {call, nth, with}; }
+
+int calls(const char* call) {
+  const std::lock_guard lock(state().mutex);
+  return state().calls[call];
+}
+
+int exports(CUmemAllocationHandleType type) {
+  const std::lock_guard lock(state().mutex);
+  return state().exports[type];
+}
+
+Live live() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  Live now;
+  for (const auto& [device, count] : s.contexts) now.contexts += count;
+  now.handles = static_cast<int>(s.handles.size());
+  now.mappings = static_cast<int>(s.mappings.size());
+  now.reservations = static_cast<int>(s.reservations.size());
+  now.streams = static_cast<int>(s.streams.size());
+  now.events = static_cast<int>(s.events.size());
+  now.pinned = static_cast<int>(s.pinned.size());
+  now.registered = static_cast<int>(s.registered.size());
+  return now;
+}
+
+std::ostream& operator<<(std::ostream& out, const Live& live) {
+  return out << live.contexts << " contexts, " << live.handles << " handles, " << live.mappings << " mappings, "
+             << live.reservations << " reservations, " << live.streams << " streams, " << live.events << " events, "
+             << live.pinned << " pinned, " << live.registered << " registered";
+}
+
+void reset(const Machine& machine) {
+  if (live() != Live{}) std::abort();
+  const std::lock_guard lock(state().mutex);
+  state().machine = machine;
+  state().calls.clear();
+  state().exports.clear();
+  t_failure = {};
+}
+
+void* plain_memory(int gpu, std::size_t bytes) {
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const std::lock_guard lock(state().mutex);
+  state().plain[reinterpret_cast<CUdeviceptr>(at)] = {bytes, gpu};
+  return at;
+}
+
+// ---- devices and contexts -------------------------------------------------------------------------------------------
+CUresult cuGetErrorName(CUresult error, const char** text) {
+  *text = error == CUDA_ERROR_UNKNOWN ? "CUDA_ERROR_UNKNOWN" : "CUDA_ERROR_OF_THE_FAKE_DRIVER";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult, const char** text) {
+  *text = "the fake driver refuses";
+  return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+  FAKE_CALL();
+  *count = state().machine.gpus;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int index) {
+  FAKE_CALL();
+  *device = index;
+  return index >= 0 && index < state().machine.gpus ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+CUresult cuDeviceGetName(char* name, int room, CUdevice device) {
+  std::snprintf(name, static_cast<std::size_t>(room), "Fake GPU %d", device);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetPCIBusId(char* name, int room, CUdevice device) {
+  std::snprintf(name, static_cast<std::size_t>(room), "0000:%02x:00.0", device);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  std::memset(uuid, device + 1, sizeof *uuid);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+  FAKE_CALL();
+  *bytes = state().machine.memory;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+  FAKE_CALL();
+  const Machine& machine = state().machine;
+  *value = which == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED           ? machine.shares_memory
+           : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ? machine.shares_memory
+           : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED                ? machine.fabric
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT                        ? 132
+                                                                                      : 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
+  *can = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice, CUdevice) {
+  *value = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  FAKE_CALL();
+  ++state().contexts[device];
+  *context = primary(device);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  FAKE_CALL();
+  const auto context = state().contexts.find(device);
+  if (context == state().contexts.end()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (--context->second == 0) state().contexts.erase(context);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  FAKE_CALL();
+  *context = current();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext context) {
+  FAKE_CALL();
+  current() = context;
+  return CUDA_SUCCESS;
+}
+
+// ---- memory of the host, copies -------------------------------------------------------------------------------------
+CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
+  FAKE_CALL_IN_CONTEXT();
+  *data = std::malloc(bytes);
+  state().pinned[*data] = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* data) {
+  FAKE_CALL_IN_CONTEXT();
+  if (state().pinned.erase(data) == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::free(data);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostRegister(void* data, std::size_t, unsigned) {
+  FAKE_CALL_IN_CONTEXT();
+  return state().registered.insert(data).second ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+CUresult cuMemHostUnregister(void* data) {
+  FAKE_CALL_IN_CONTEXT();
+  return erase(state().registered, data);
+}
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* at, void* data, unsigned) {
+  FAKE_CALL_IN_CONTEXT();
+  *at = reinterpret_cast<CUdeviceptr>(data);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  FAKE_CALL_IN_CONTEXT();
+  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return known_stream(stream);
+}
+CUresult cuMemsetD8Async(CUdeviceptr at, unsigned char value, std::size_t bytes, CUstream stream) {
+  FAKE_CALL_IN_CONTEXT();
+  // Fresh files are zero: a hole is as good, and no memory is touched.
+  if (value != 0 || at % 4096 != 0 || bytes % 4096 != 0 ||
+      ::madvise(reinterpret_cast<void*>(at), bytes, MADV_REMOVE) != 0)
+    std::memset(reinterpret_cast<void*>(at), value, bytes);
+  return known_stream(stream);
+}
+
+// ---- streams and events: done at once, but for callbacks, which wait for cuStreamSynchronize
+// -----------------------------------------------------------------
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  FAKE_CALL_IN_CONTEXT();
+  *stream = static_cast<CUstream>(token());
+  state().streams[*stream];
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  FAKE_CALL();
+  return state().streams.erase(stream) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  FAKE_CALL();
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return known_stream(stream);
+}
+CUresult cuStreamQuery(CUstream stream) {
+  FAKE_CALL();
+  return known_stream(stream);
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  std::vector<std::function<void()>> callbacks;
+  {
+    FAKE_CALL_IN_CONTEXT();
+    if (known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream != nullptr) callbacks.swap(state().streams[stream]);
+  }
+  for (const auto& callback : callbacks) callback();
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  FAKE_CALL();
+  return known_stream(stream) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE : known_event(event);
+}
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void* data) {
+  FAKE_CALL();
+  if (stream == nullptr || known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
+  state().streams[stream].push_back([fn, data] { fn(data); });
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  FAKE_CALL_IN_CONTEXT();
+  *event = static_cast<CUevent>(token());
+  state().events.insert(*event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  FAKE_CALL();
+  return erase(state().events, event);
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  FAKE_CALL();
+  return known_stream(stream) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE : known_event(event);
+}
+CUresult cuEventQuery(CUevent event) {
+  FAKE_CALL();
+  return known_event(event);
+}
+CUresult cuEventSynchronize(CUevent event) {
+  FAKE_CALL();
+  return known_event(event);
+}
+
+namespace {
+
+void* function_of(const std::string& name) {
+  static const std::map<std::string, void*> all = {
+#define X(name) {plain_name(#name), reinterpret_cast<void*>(&fake_cuda::name)},
+#include "cuda/calls.def"
+#undef X
+  };
+  const auto found = all.find(name);
+  return found == all.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+}  // namespace fake_cuda
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return fake_cuda::state().machine.gpus == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) { return fake_cuda::cuDriverGetVersion(version); }
+#undef cuGetProcAddress
+CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t, CUdriverProcAddressQueryResult*) {
+  *function = fake_cuda::function_of(symbol);
+  return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+}

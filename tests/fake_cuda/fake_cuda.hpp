@@ -1,0 +1,59 @@
+// A CUDA driver without a GPU, for tests of the host's side of platform cuda.
+//
+// It is a library by the name of libcuda.so.1 that a test is linked with; src/cuda finds it as it finds the real one. A
+// GPU's memory is an anonymous file, a mapping of it maps the file, so the addresses work on the host as well, and what
+// one process exports another can import. Copies and fills are done when they are asked for. Kernels cannot be
+// launched.
+//
+// What a driver refuses this one refuses too, as tried on an H200 (driver 580): a part of an allocation cannot be
+// mapped, a range with mappings cannot be freed, memory without access cannot be touched, a call without a context is
+// an error.
+//
+//   fake_cuda::reset({.gpus = 2, .fabric = true});
+//   fake_cuda::fail("cuMemMap", 2);                 // the second one of this thread from now on
+//   ...
+//   EXPECT_EQ(fake_cuda::live(), before);           // nothing is left
+//
+// State is the process's own: a test that forks PEs sets it up before.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+
+namespace fake_cuda {
+
+struct Machine {
+  int gpus = 8;
+  std::uint64_t memory = std::uint64_t{1} << 30;  // of each GPU
+  bool shares_memory = true;
+  bool fabric = false;           // the attribute
+  bool fabric_permitted = true;  // whether an export works, too
+};
+
+/// What is there now. Everything in it must be given back.
+struct Live {
+  int contexts = 0, handles = 0, mappings = 0, reservations = 0, streams = 0, events = 0, pinned = 0, registered = 0;
+  bool operator==(const Live&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Live& live);
+
+/// A machine like that. Only while nothing is live.
+void reset(const Machine& machine);
+Live live();
+/// The `nth` call of that name that this thread makes from now on fails. One at a time; nth 0: none does.
+void fail(const char* call, int nth, CUresult with = CUDA_ERROR_UNKNOWN);
+/// How many calls of that name this process has made.
+int calls(const char* call);
+
+/// How many handles of that type it has exported.
+int exports(CUmemAllocationHandleType type);
+
+/// Memory as cudaMalloc gives it: no handle behind it. Never freed.
+void* plain_memory(int gpu, std::size_t bytes);
+/// A context that is nobody's primary one.
+CUcontext other_context();
+
+}  // namespace fake_cuda

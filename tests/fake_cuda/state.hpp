@@ -1,0 +1,76 @@
+// What the fake driver keeps: one set a process, one lock around every call.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fake_cuda.hpp"
+
+namespace fake_cuda {
+
+/// An allocation. The file is closed when the last handle and the last mapping are gone.
+struct Memory {
+  int file = -1;
+  std::size_t bytes = 0;
+  CUdevice device = 0;
+  unsigned types = 0;  // of handles that may be exported
+  ~Memory();
+};
+
+struct Held {
+  std::shared_ptr<Memory> memory;
+  int references = 1;
+};
+
+struct Mapping {
+  std::size_t bytes = 0;
+  std::shared_ptr<Memory> memory;
+  bool accessible = false;
+};
+
+struct State {
+  std::mutex mutex;
+  Machine machine;
+  std::map<std::string, int> calls;
+  std::map<CUmemAllocationHandleType, int> exports;
+  std::map<CUdevice, int> contexts;  // primary ones, by how often they are retained
+  std::map<CUmemGenericAllocationHandle, Held> handles;
+  std::map<CUdeviceptr, Mapping> mappings;
+  std::map<CUdeviceptr, std::size_t> reservations;
+  std::map<CUdeviceptr, std::pair<std::size_t, CUdevice>> plain;
+  std::map<void*, std::vector<std::function<void()>>> streams;  // with the callbacks that wait
+  std::set<void*> events, registered;
+  std::map<void*, std::size_t> pinned;
+  std::uint64_t next = 1;
+};
+
+State& state();
+/// The thread's current context; null for none.
+CUcontext& current();
+CUcontext primary(CUdevice device);
+
+/// Counts the call, and fails it if the test wants that or if it needs a context and there is none. The lock is held
+/// from then on.
+class Call {
+ public:
+  enum class Needs { nothing, context };
+  explicit Call(const char* name, Needs needs = Needs::nothing);
+  CUresult result = CUDA_SUCCESS;
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+};
+
+}  // namespace fake_cuda
+
+/// The first line of every function of the driver.
+#define FAKE_CALL_THAT(needs)                                              \
+  const ::fake_cuda::Call call(__func__, ::fake_cuda::Call::Needs::needs); \
+  if (call.result != CUDA_SUCCESS) return call.result
+#define FAKE_CALL() FAKE_CALL_THAT(nothing)
+#define FAKE_CALL_IN_CONTEXT() FAKE_CALL_THAT(context)
