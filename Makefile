@@ -67,8 +67,10 @@ test-gpu:
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library_checked -DISOTOPE_CHECKED=1
 	@tools/setup build test
 	@$(CONFIGURE)
-	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world gpu_collectives isotope_cli
+	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world gpu_register gpu_torch_register isotope_gpu_alloc gpu_collectives isotope_cli
 	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_world
+	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_register all
+	@tests/gpu/torch.sh $(ISOTOPE) $(BUILD)/lib
 	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_collectives all
 
 bench-gpu:

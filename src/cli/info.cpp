@@ -169,7 +169,7 @@ class Info : public Command {
       section.row(fmt::format("GPU {}", gpu.index),
                   fmt::format("{} at {}, sm_{}{}, {} multiprocessors, {}; multicast: {}; fabric: {}{}", gpu.name, gpu.bus_id,
                               gpu.capability_major, gpu.capability_minor, gpu.multiprocessors, bytes_text(gpu.memory_bytes),
-                              gpu.multicast ? "yes" : "no", gpu.fabric ? "yes" : "no",
+                              gpu.multicast ? "yes" : "no", gpu.fabric ? "yes" : "no (memory travels as descriptors)",
                               gpu.shares_memory ? "" : "; cannot share memory, so PEs cannot drive it"));
     }
     // Row: who reaches. Column: whose memory. * where remote atomics are the hardware's own.

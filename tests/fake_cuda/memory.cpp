@@ -52,11 +52,12 @@ std::size_t used(CUdevice device) {
 
 CUmemGenericAllocationHandle add(std::shared_ptr<Memory> memory) {
   const CUmemGenericAllocationHandle handle = 0x1000 + state().next++;
-  state().handles[handle] = {std::move(memory), 1};
+  state().handles[handle].memory = std::move(memory);
   return handle;
 }
 
-/// A fabric handle names the file by the process and the descriptor that keep it; it keeps nothing itself.
+/// A fabric handle names a descriptor of the process that exports it. It keeps nothing itself: with the last handle of the
+/// allocation there it is void.
 struct FabricName {
   char path[sizeof(CUmemFabricHandle)];
 };
@@ -122,7 +123,9 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   FAKE_CALL();
   const auto held = state().handles.find(handle);
   if (held == state().handles.end()) return CUDA_ERROR_INVALID_VALUE;
-  if (--held->second.references == 0) state().handles.erase(held);
+  if (--held->second.references != 0) return CUDA_SUCCESS;
+  if (held->second.named >= 0) ::close(held->second.named);
+  state().handles.erase(held);
   return CUDA_SUCCESS;
 }
 
@@ -235,7 +238,8 @@ CUresult cuMemExportToShareableHandle(void* into, CUmemGenericAllocationHandle h
     return CUDA_SUCCESS;
   }
   FabricName name{};
-  std::snprintf(name.path, sizeof name.path, "/proc/%d/fd/%d", ::getpid(), file);
+  if (held->second.named < 0) held->second.named = ::fcntl(file, F_DUPFD_CLOEXEC, 0);
+  std::snprintf(name.path, sizeof name.path, "/proc/%d/fd/%d", ::getpid(), held->second.named);
   std::memcpy(into, &name, sizeof name);
   return CUDA_SUCCESS;
 }

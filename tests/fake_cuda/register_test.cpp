@@ -170,6 +170,19 @@ TEST_P(GpuRegister, AFailureInTheMiddleIsTakenBack) {
   });
 }
 
+// The range for registered memory is as large as the heap's, here 1 GiB: what is not given back is soon missed.
+TEST_P(GpuRegister, AddressesAreUsedAgain) {
+  run([](World& world) {
+    const Segment segment(gpu_of(world), {128 * kGranule});
+    for (int round = 0; round < 6; ++round) {
+      if (world.rank() == 0) fake_cuda::fail("cuMemMap", 1);
+      EXPECT_EQ(refusal(world, segment.data(), 128 * kGranule).first, Code::system);
+      auto x = world.register_memory(Span<char>(segment.data(), 128 * kGranule));
+      world.free(x);
+    }
+  });
+}
+
 TEST(GpuAllocator, RefusesInWordsAndNull) {
   fake_cuda::reset({.gpus = 1, .memory = 64 << 20});
   ::testing::internal::CaptureStderr();

@@ -25,6 +25,7 @@ struct Memory {
 struct Held {
   std::shared_ptr<Memory> memory;
   int references = 1;
+  int named = -1;  // what its fabric handle names: goes with the handle, whoever has the memory mapped
 };
 
 struct Mapping {

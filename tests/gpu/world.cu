@@ -7,35 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "checks.hpp"
 #include "isotope/isotope.hpp"
 
 namespace gpu_world {
 
 using namespace isotope;
 
-int checks = 0, failures = 0;
-thread_local int t_rank = 0;
-
-void expect(bool good, const std::string& what) {
-  __atomic_add_fetch(&checks, 1, __ATOMIC_RELAXED);
-  if (good) return;
-  __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
-  std::printf("PE %d: FAILED: %s\n", t_rank, what.c_str());
-}
-
-template <class F>
-std::string message_of(F&& call, Code code) {
-  try {
-    call();
-  } catch (const Error& error) {
-    expect(error.code() == code, std::string("another code than expected: ") + error.what());
-    return error.what();
-  }
-  expect(false, "no error was thrown");
-  return {};
-}
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using namespace gpu_checks;
 
 ISOTOPE_KERNEL void ring(Team team, Span<int> out, Span<const int> in, Epoch arrived) {
   const auto block = this_block();
@@ -284,8 +263,7 @@ int run(World& world) {
   nothing_waits_for_the_device(world);
   waits_end(world);
   nothing_leaves_after_giving_up(world);
-  std::printf("PE %d of %d: %d checks, %d failed\n", world.rank(), world.size(), checks, failures);
-  return failures == 0 ? 0 : 1;
+  return verdict(world);
 }
 
 ISOTOPE_KERNEL void trap(Team, int* nowhere) { *nowhere = 1; }

@@ -98,7 +98,7 @@ struct GpuDevice {
   int multiprocessors = 0;
   std::uint64_t memory_bytes = 0;
   bool shares_memory = false;  // CUDA's virtual memory management with descriptors: what platform cuda needs
-  bool fabric = false;         // memory can be shared across the machines of an NVLink domain
+  bool fabric = false;         // memory travels as fabric handles: one was tried. Else as descriptors
   bool multicast = false;      // one store reaches all GPUs of a team
 };
 /// How GPU `from` reaches the memory of GPU `to`.

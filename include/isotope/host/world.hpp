@@ -114,10 +114,19 @@ class World {
     object = Symmetric<T>();
   }
   /// Collective. Makes memory that the caller owns reachable by all PEs without moving it: its address stays valid, and
-  /// the Symmetric names the same bytes. `data` and its size in bytes are multiples of the page size (4096), the memory
-  /// is private and anonymous (malloc, new, mmap), and nobody writes to it during the call. When this PE's Symmetric is
-  /// destroyed the memory is ordinary again, with the contents it has then, and the caller's to free; what peers still
-  /// put there is lost. While it is registered, a fork shares it with the child.
+  /// the Symmetric names the same bytes at another one. When this PE's Symmetric is destroyed the memory is the caller's
+  /// alone again and may be freed; what peers still put there is lost. Throws the same Error on every PE, and nothing is
+  /// mapped, where one PE's memory will not do.
+  ///
+  /// On the CPU `data` and its size in bytes are multiples of the page size (4096), the memory is private and anonymous
+  /// (malloc, new, mmap), and nobody writes to it during the call. While it is registered, a fork shares it with the child.
+  ///
+  /// On a GPU it is memory of the GPU that this PE drives, any part of what isotope_gpu_alloc, PyTorch's expandable segments
+  /// or cuMemCreate and cuMemMap have made, in one allocation or several back to back; it begins at the same distance
+  /// from a multiple of 2 MiB on every PE (else Error misaligned). Memory of cudaMalloc cannot be: CUDA maps it nowhere else
+  /// (Error not_supported, with what to do). The GPU's memory is really freed when all PEs have let go and one of them
+  /// calls alloc or free. Kernels that use both addresses of a byte order their accesses by the end of a kernel, or by
+  /// fence.proxy.alias.
   template <class T>
   Symmetric<T> register_memory(Span<T> data, CallSite site = CallSite::current()) {
     static_assert(std::is_trivially_copyable_v<T>, "symmetric objects hold plain data: peers copy their bytes");
