@@ -9,11 +9,11 @@
 
 namespace isotope::cuda {
 
-namespace {
-
-CUmemAllocationHandleType handle_type(Travel travel) {
+CUmemAllocationHandleType handle_type(Travel travel) noexcept {
   return travel == Travel::fabric ? CU_MEM_HANDLE_TYPE_FABRIC : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 }
+
+namespace {
 
 CUmemAllocationProp properties_of(CUdevice device, Travel travel) {
   CUmemAllocationProp properties{};
@@ -48,8 +48,8 @@ bool fabric_works(const Driver& calls, CUdevice device) noexcept {
 Chunk Chunk::create(const Gpu& gpu, std::uint64_t bytes, Travel travel) {
   const Current current(gpu.context());
   const CUmemAllocationProp properties = properties_of(gpu.device(), travel);
-  Chunk chunk;
-  const CUresult result = gpu.calls().cuMemCreate(&chunk.handle_, bytes, &properties, 0);
+  CUmemGenericAllocationHandle handle = 0;
+  const CUresult result = gpu.calls().cuMemCreate(&handle, bytes, &properties, 0);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {
     std::size_t left = 0, total = 0;
     gpu.calls().cuMemGetInfo(&left, &total);
@@ -57,14 +57,20 @@ Chunk Chunk::create(const Gpu& gpu, std::uint64_t bytes, Travel travel) {
                                                left, total, bytes));
   }
   check(result, "cuMemCreate");
+  return adopt(gpu, handle, bytes);
+}
+
+Chunk Chunk::adopt(const Gpu& gpu, CUmemGenericAllocationHandle handle, std::uint64_t bytes) noexcept {
+  Chunk chunk;
   chunk.calls_ = &gpu.calls();
+  chunk.handle_ = handle;
   chunk.bytes_ = bytes;
   return chunk;
 }
 
 Chunk Chunk::import(const Gpu& gpu, std::int32_t pid, const SharedPiece& piece) {
   const Current current(gpu.context());
-  Chunk chunk;
+  CUmemGenericAllocationHandle handle = 0;
   CUmemFabricHandle name{};
   os::Fd taken;
   void* what = &name;
@@ -75,21 +81,16 @@ Chunk Chunk::import(const Gpu& gpu, std::int32_t pid, const SharedPiece& piece) 
     what = reinterpret_cast<void*>(static_cast<std::intptr_t>(taken.get()));
   }
   check(gpu.calls().cuMemImportFromShareableHandle(
-            &chunk.handle_, what, handle_type(piece.fabric != 0 ? Travel::fabric : Travel::descriptors)),
+            &handle, what, handle_type(piece.fabric != 0 ? Travel::fabric : Travel::descriptors)),
         "cuMemImportFromShareableHandle");
-  chunk.calls_ = &gpu.calls();
-  chunk.bytes_ = piece.bytes;
-  return chunk;
+  return adopt(gpu, handle, piece.bytes);
 }
 
 Chunk Chunk::retain(const Gpu& gpu, std::uintptr_t at, std::uint64_t bytes) {
   const Current current(gpu.context());
-  Chunk chunk;
-  if (gpu.calls().cuMemRetainAllocationHandle(&chunk.handle_, reinterpret_cast<void*>(at)) != CUDA_SUCCESS)
-    return chunk;
-  chunk.calls_ = &gpu.calls();
-  chunk.bytes_ = bytes;
-  return chunk;
+  CUmemGenericAllocationHandle handle = 0;
+  if (gpu.calls().cuMemRetainAllocationHandle(&handle, reinterpret_cast<void*>(at)) != CUDA_SUCCESS) return {};
+  return adopt(gpu, handle, bytes);
 }
 
 Chunk::Chunk(Chunk&& other) noexcept

@@ -15,6 +15,7 @@ inline constexpr std::uint64_t kChunkGranule = std::uint64_t{2} << 20;
 
 /// How pieces travel to other processes. Decided once for a job: all PEs use one kind.
 enum class Travel { descriptors, fabric };
+CUmemAllocationHandleType handle_type(Travel travel) noexcept;
 
 /// Whether pieces of the GPU's memory can really travel as fabric handles: its attribute promises it also where the
 /// process may use no channel of the fabric, so one is tried.
@@ -30,6 +31,8 @@ class Chunk {
   static Chunk import(const Gpu& gpu, std::int32_t pid, const SharedPiece& piece);
   /// The piece of `bytes` that is mapped at `at`; empty where none is.
   static Chunk retain(const Gpu& gpu, std::uintptr_t at, std::uint64_t bytes);
+  /// The one behind a handle that the caller has got from the driver; it releases it.
+  static Chunk adopt(const Gpu& gpu, CUmemGenericAllocationHandle handle, std::uint64_t bytes) noexcept;
   Chunk(Chunk&& other) noexcept;
   Chunk& operator=(Chunk&& other) noexcept;
   ~Chunk();

@@ -64,6 +64,14 @@ Found look() {
 #define X(name) need(#name, reinterpret_cast<void**>(&found.calls.name));
 #include "cuda/calls.def"
 #undef X
+  constexpr int kNewer = 12010;
+  const auto like = [&](const char* name, void** into) {
+    CUdriverProcAddressQueryResult status{};
+    if (version < kNewer || lookup(name, into, kNewer, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS) *into = nullptr;
+  };
+#define X(name) like(#name, reinterpret_cast<void**>(&found.calls.name));
+#include "cuda/newer_calls.def"
+#undef X
   found.usable = found.why.empty();
   return found;
 }

@@ -14,10 +14,11 @@
 
 namespace isotope::cuda {
 
-/// One pointer per row of calls.def.
+/// One pointer per row of calls.def, and of newer_calls.def, which may be null.
 struct Driver {
 #define X(name) decltype(&::name) name = nullptr;
 #include "cuda/calls.def"
+#include "cuda/newer_calls.def"
 #undef X
 };
 

@@ -3,6 +3,7 @@
 
 #include "cuda/chunk.hpp"
 #include "cuda/driver.hpp"
+#include "cuda/multicast.hpp"
 #include "isotope/host/info.hpp"
 
 namespace isotope {
@@ -30,7 +31,7 @@ GpuDevice describe(const cuda::Driver& calls, int index, CUdevice device) {
   gpu.shares_memory = attribute(calls, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) != 0 &&
                       attribute(calls, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, device) != 0;
   gpu.fabric = cuda::fabric_works(calls, device);
-  gpu.multicast = attribute(calls, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) != 0;
+  gpu.multicast = cuda::multicast_works(calls, device);
   return gpu;
 }
 

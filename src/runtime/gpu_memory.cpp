@@ -11,6 +11,7 @@
 #include "cuda/user_memory.hpp"
 #include "isotope/device/team.hpp"
 #include "os/process.hpp"
+#include "runtime/gpu_multicast.hpp"
 
 namespace isotope::runtime {
 
@@ -24,12 +25,13 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) { return (bytes + 
 class GpuMemory final : public HeapMemory {
  public:
   GpuMemory(std::shared_ptr<const cuda::Gpu> gpu, std::shared_ptr<GpuShare> share, const ProcessJob& job, int rank,
-            const GpuObjectTable& objects)
+            const GpuObjectTable& objects, std::shared_ptr<GpuMulticast> multicast)
       : gpu_(std::move(gpu)),
         share_(std::move(share)),
         job_(&job),
         rank_(rank),
         objects_(objects),
+        multicast_(std::move(multicast)),
         end_(job.layout().heap_offset()) {}
 
   std::byte* slot(int rank) const override { return share_->space->slot(rank); }
@@ -49,6 +51,10 @@ class GpuMemory final : public HeapMemory {
 
   void map_growth(int rank, std::int32_t pid, const cuda::SharedPiece& piece) override {
     if (is_for_me(rank, pid)) map_piece(rank, cuda::Chunk::import(*gpu_, pid, piece));
+  }
+
+  void reach_growth(Exchange& world, CallSite site) override {
+    multicast_->add({{end_, piece_->bytes()}, {{end_, piece_->bytes()}}}, world, site);
   }
 
   void keep_growth() override {
@@ -95,6 +101,19 @@ class GpuMemory final : public HeapMemory {
   }
 
   void join_window() override {}  // the pages are the same already
+
+  void reach_window(std::uint64_t offset, std::uint64_t bytes, Exchange& world, CallSite site) override {
+    GpuMulticast::Region region{{job_->layout().window_offset() + offset, bytes}, {}};
+    std::uint64_t at = std::find_if(opening_.mapped.begin(), opening_.mapped.end(), [&](const Place& place) {
+                         return place.rank == rank_;
+                       })->offset;
+    for (const cuda::Chunk& chunk : opening_.memory.chunks) {
+      region.mine.push_back({at, chunk.bytes()});
+      at += chunk.bytes();
+    }
+    multicast_->add(region, world, site);
+  }
+
   void keep_window() noexcept override { opening_ = {}; }
 
   void drop_window() noexcept override {
@@ -107,6 +126,7 @@ class GpuMemory final : public HeapMemory {
   void give_back(void*, std::uint64_t) noexcept override {}
 
   void unmap_window(std::uint64_t offset, std::uint64_t bytes) noexcept override {
+    multicast_->remove(job_->layout().window_offset() + offset);
     for (int rank = 0; rank < job_->size(); ++rank) {
       const bool mine = rank == rank_, for_all = job_->lead_rank() == rank_ && !job_->in_this_process(rank);
       if (mine || for_all) share_->space->unmap(rank, job_->layout().window_offset() + offset, bytes);
@@ -153,6 +173,7 @@ class GpuMemory final : public HeapMemory {
   const ProcessJob* job_;
   int rank_;
   GpuObjectTable objects_;
+  std::shared_ptr<GpuMulticast> multicast_;
   std::uint64_t end_;  // of what the slot has, from its start; the same on every PE
   std::uint64_t version_ = 0;
   // Growth in progress:
@@ -174,8 +195,9 @@ class GpuMemory final : public HeapMemory {
 }  // namespace
 
 std::unique_ptr<HeapMemory> gpu_memory(std::shared_ptr<const cuda::Gpu> gpu, std::shared_ptr<GpuShare> share,
-                                       const ProcessJob& job, int rank, const GpuObjectTable& objects) {
-  return std::make_unique<GpuMemory>(std::move(gpu), std::move(share), job, rank, objects);
+                                       const ProcessJob& job, int rank, const GpuObjectTable& objects,
+                                       std::shared_ptr<GpuMulticast> multicast) {
+  return std::make_unique<GpuMemory>(std::move(gpu), std::move(share), job, rank, objects, std::move(multicast));
 }
 
 }  // namespace isotope::runtime

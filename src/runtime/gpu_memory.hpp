@@ -10,6 +10,8 @@
 
 namespace isotope::runtime {
 
+class GpuMulticast;
+
 /// What the PEs of one process have together.
 struct GpuShare {
   std::shared_ptr<const cuda::Gpu> gpu;  // of the PE that came first
@@ -26,7 +28,8 @@ struct GpuObjectTable {
 };
 
 std::unique_ptr<HeapMemory> gpu_memory(std::shared_ptr<const cuda::Gpu> gpu, std::shared_ptr<GpuShare> share,
-                                       const ProcessJob& job, int rank, const GpuObjectTable& objects);
+                                       const ProcessJob& job, int rank, const GpuObjectTable& objects,
+                                       std::shared_ptr<GpuMulticast> multicast);
 
 }  // namespace isotope::runtime
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -15,6 +16,7 @@
 #include "os/memory.hpp"
 #include "os/process.hpp"
 #include "runtime/gpu_memory.hpp"
+#include "runtime/gpu_multicast.hpp"
 #include "runtime/outcome.hpp"
 
 namespace isotope::runtime {
@@ -36,7 +38,8 @@ struct GpuHello {
   cuda::SharedPiece cells;
   std::int32_t device = -1;
   std::int32_t mps = 0;
-  char uuid[16] = {};
+  std::int32_t multicast = 0;
+  std::array<char, 16> uuid{};
 };
 
 class CudaHold final : public GpuHold {
@@ -53,6 +56,7 @@ class CudaPe final : public GpuPe {
   CudaPe(ProcessJob& job, int rank, const Options& options)
       : job_(&job),
         rank_(rank),
+        cells_of_teams_(options.cells),
         gpu_(static_cast<const CudaHold&>(*options.gpu).gpu),
         fault_(*gpu_, sizeof(FaultRecord)) {
     new (fault_.data()) FaultRecord;
@@ -88,7 +92,8 @@ class CudaPe final : public GpuPe {
     mine.mps = cuda::mps_answers();
     CUuuid uuid{};
     cuda::check(gpu_->calls().cuDeviceGetUuid(&uuid, gpu_->device()), "cuDeviceGetUuid");
-    std::memcpy(mine.uuid, &uuid, sizeof mine.uuid);
+    std::memcpy(mine.uuid.data(), &uuid, sizeof mine.uuid);
+    mine.multicast = cuda::multicast_works(gpu_->calls(), gpu_->device());
     return mine;
   }
 
@@ -96,11 +101,13 @@ class CudaPe final : public GpuPe {
   void meet(const std::vector<GpuHello>& all, bool allow_time_slicing) {
     const GpuHello& mine = all[static_cast<std::size_t>(rank_)];
     int sharing = 0;
+    std::vector<GpuMulticast::Seat> seats;
     for (std::size_t pe = 0; pe < all.size(); ++pe) {
       const GpuHello& other = all[pe];
-      const bool same_gpu = std::memcmp(other.uuid, mine.uuid, sizeof mine.uuid) == 0;
+      const bool same_gpu = other.uuid == mine.uuid;
       const bool same_process = other.pid == mine.pid;
       on_this_gpu_.push_back(same_gpu);
+      seats.push_back({other.uuid, other.multicast != 0});
       threads_here_ += same_gpu && same_process;
       // Another process has its own share of the multiprocessors only where MPS was told so.
       sharing += same_gpu && (same_process || (mine.mps != 0 && std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == nullptr));
@@ -116,6 +123,7 @@ class CudaPe final : public GpuPe {
     }
     multiprocessors_ = std::max(1, gpu_->multiprocessors() / std::max(1, sharing));
     sharing_ = sharing;
+    multicast_ = std::make_shared<GpuMulticast>(gpu_, share_, job_->layout().slot_bytes(), rank_, std::move(seats), *cells_of_teams_);
   }
   void met() {
     exported_ = {};
@@ -126,7 +134,7 @@ class CudaPe final : public GpuPe {
     const GpuObjectTable objects{&reinterpret_cast<Control*>(at(kControlAt))->objects,
                                  reinterpret_cast<ObjectRange*>(at(kRangesAt)),
                                  (kControlBytes - kRangesAt) / sizeof(ObjectRange)};
-    return gpu_memory(gpu_, share_, *job_, rank_, objects);
+    return gpu_memory(gpu_, share_, *job_, rank_, objects, multicast_);
   }
 
   std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) override {
@@ -150,6 +158,11 @@ class CudaPe final : public GpuPe {
 
   int multiprocessors() const override { return multiprocessors_; }
 
+  void open_multicast(std::uint32_t id, const std::vector<std::int32_t>& members, Exchange& over,
+                      const std::vector<std::int32_t>& over_members, CallSite site) override {
+    multicast_->open(id, members, over, over_members, site);
+  }
+
   TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& members, const std::vector<std::int32_t>& table) override {
     if (table.size() > kMostMembers) {
       throw Error(Code::out_of_range, fmt::format("a team of {} PEs that are no arithmetic sequence; on a GPU it can have {}",
@@ -161,7 +174,8 @@ class CudaPe final : public GpuPe {
     write_state(id);
     return {reinterpret_cast<TeamState*>(at(cell + kStateAt)), reinterpret_cast<TeamWords*>(at(cell + kWordsAt)),
             table.empty() ? nullptr : reinterpret_cast<const std::int32_t*>(at(cell + kTableAt)),
-            std::all_of(members.begin(), members.end(), [&](std::int32_t pe) { return on_this_gpu_[static_cast<std::size_t>(pe)]; })};
+            std::all_of(members.begin(), members.end(), [&](std::int32_t pe) { return on_this_gpu_[static_cast<std::size_t>(pe)]; }),
+            multicast_->bytes_to(id)};
   }
 
   void rearm(const std::vector<std::uint32_t>& teams) override {
@@ -225,11 +239,13 @@ class CudaPe final : public GpuPe {
 
   ProcessJob* job_;
   int rank_;
+  const TeamCells* cells_of_teams_;
   std::shared_ptr<const cuda::Gpu> gpu_;
   cuda::PinnedMemory fault_;
   std::shared_ptr<GpuShare> share_;
   cuda::Chunk cells_;  // and its export: until all have mapped it
   cuda::Chunk::Exported exported_;
+  std::shared_ptr<GpuMulticast> multicast_;
   int multiprocessors_ = 1, sharing_ = 1;
   int threads_here_ = 0;           // PEs of this process on this GPU, this one among them
   std::vector<bool> on_this_gpu_;  // by rank of the World

@@ -53,6 +53,7 @@ class GpuPe {
     std::uint64_t wait_deadline_ns = 0;
     bool allow_time_slicing = false;
     bool fabric = false;  // memory travels as fabric handles: works on every PE
+    const TeamCells* cells = nullptr;
   };
   /// Collective over the World: every PE gets its part, or none does and all know the same `refusal`. Throws what ended the
   /// exchange.
@@ -72,6 +73,10 @@ class GpuPe {
   virtual void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
                       void** arguments) = 0;
 
+  /// Collective over the team `over`, the PEs `over_members` of the World, before make_team: team `id` of `members`, empty
+  /// where this PE is in none, gets multicast addresses if its GPUs can.
+  virtual void open_multicast(std::uint32_t id, const std::vector<std::int32_t>& members, Exchange& over,
+                              const std::vector<std::int32_t>& over_members, CallSite site) = 0;
   /// Clears team `id`'s words on this GPU and says what its kernels use. `members` are ranks of the World; `table` is the
   /// same, or empty for a strided team.
   virtual TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& members, const std::vector<std::int32_t>& table) = 0;

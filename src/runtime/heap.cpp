@@ -117,7 +117,10 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
       if (p.offset != all[0].offset)
         throw Error(Code::internal, "PEs disagree about the place of a symmetric object", rank_, kNoPe, site);
     }
-    if (mine.grown.there()) share_growth("alloc", mine, all, site);
+    if (mine.grown.there()) {
+      share_growth("alloc", mine, all, site);
+      memory_->reach_growth(*world_, site);
+    }
     memory_->keep_growth();
   } catch (...) {
     memory_->drop_growth();

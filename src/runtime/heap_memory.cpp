@@ -31,6 +31,7 @@ class HostMemory final : public HeapMemory {
     return {};
   }
   void map_growth(int, std::int32_t, const cuda::SharedPiece&) override {}
+  void reach_growth(Exchange&, CallSite) override {}  // the CPU has no multicast
   void keep_growth() override {}
   void drop_growth() noexcept override {}  // a larger file harms nobody
 
@@ -63,6 +64,7 @@ class HostMemory final : public HeapMemory {
     opening_.moved = true;
   }
 
+  void reach_window(std::uint64_t, std::uint64_t, Exchange&, CallSite) override {}
   void keep_window() noexcept override { opening_ = {}; }
 
   void drop_window() noexcept override {

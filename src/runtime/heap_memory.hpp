@@ -10,6 +10,7 @@
 #include "cuda/shared_piece.hpp"
 #include "isotope/device/objects.hpp"
 #include "os/fd.hpp"
+#include "runtime/exchange.hpp"
 #include "runtime/process_job.hpp"
 
 namespace isotope::runtime {
@@ -37,6 +38,8 @@ class HeapMemory {
   virtual cuda::SharedPiece grow(std::uint64_t need) = 0;
   /// Maps what PE `rank`, in process `pid`, has just grown by, as much as this PE has.
   virtual void map_growth(int rank, std::int32_t pid, const cuda::SharedPiece& piece) = 0;
+  /// Collective over the World, when all have mapped it: teams with multicast addresses reach it too. All throw alike.
+  virtual void reach_growth(Exchange& world, CallSite site) = 0;
   virtual void keep_growth() = 0;
   virtual void drop_growth() noexcept = 0;
 
@@ -48,6 +51,8 @@ class HeapMemory {
   virtual void map_window(int rank, std::int32_t pid, std::uint64_t offset, std::span<const cuda::SharedPiece> pieces) = 0;
   /// Makes the user's own addresses name what the others have mapped, where they do not yet.
   virtual void join_window() = 0;
+  /// As reach_growth, of the range that the windows of all PEs lie in.
+  virtual void reach_window(std::uint64_t offset, std::uint64_t bytes, Exchange& world, CallSite site) = 0;
   virtual void keep_window() noexcept = 0;
   /// Takes back all that was done since offer_window.
   virtual void drop_window() noexcept = 0;

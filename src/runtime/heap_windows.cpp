@@ -62,6 +62,7 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
     for (const Proposal& p : outcome) {
       if (p.code != 0) throw_failure(kCall, outcome, site);
     }
+    memory_->reach_window(object.window.offset, object.window.bytes, *world_, site);
   } catch (...) {
     memory_->drop_window();
     const std::lock_guard lock(mutex_);

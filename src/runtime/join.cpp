@@ -186,7 +186,7 @@ void WorldCore::map_job(const Knobs& knobs) {
   if (choice.gpus) {
     GpuPe::Joined joined = GpuPe::join(*job_, *world.exchange, rank_,
                                        {.gpu = std::move(bidder.gpu), .wait_deadline_ns = wait_deadline_ns_,
-                                        .allow_time_slicing = knobs.allow_time_slicing, .fabric = choice.fabric});
+                                        .allow_time_slicing = knobs.allow_time_slicing, .fabric = choice.fabric, .cells = cells_.get()});
     if (joined.refusal && !choice.may_change) throw *joined.refusal;
     gpu_ = std::move(joined.pe);
     if (gpu_ == nullptr) {
@@ -197,6 +197,7 @@ void WorldCore::map_job(const Knobs& knobs) {
   }
   if (gpu_ != nullptr) {
     faults_ = &gpu_->fault();
+    gpu_->open_multicast(world.id, world.members, *world.exchange, world.members, {"init", 0});
     fill_team(world, rank_);  // now as kernels on the GPU see it
     world.exchange->barrier("init", {"init", 0});
   }

@@ -13,12 +13,20 @@ std::vector<std::uint64_t> TeamCells::free_map() const {
   for (std::uint32_t id = limit_; id < kTeamCells; ++id) map[id / 64] &= ~(1ull << (id % 64));
   const std::lock_guard lock(mutex_);
   for (std::uint32_t id = 0; id < members_.size(); ++id) {
-    const bool in_use = members_[id] > 0 &&
-                        cell(id)->released.load(std::memory_order_acquire) < static_cast<std::uint64_t>(members_[id]);
     // Cell 0 is the World's.
-    if (in_use || id == 0) map[id / 64] &= ~(1ull << (id % 64));
+    if (in_use(id) || id == 0) map[id / 64] &= ~(1ull << (id % 64));
   }
   return map;
+}
+
+bool TeamCells::in_use(std::uint32_t id) const {
+  return id < members_.size() && members_[id] > 0 &&
+         cell(id)->released.load(std::memory_order_acquire) < static_cast<std::uint64_t>(members_[id]);
+}
+
+bool TeamCells::is_free(std::uint32_t id) const {
+  const std::lock_guard lock(mutex_);
+  return !in_use(id);
 }
 
 void TeamCells::take(std::uint32_t id, int members) {
@@ -49,6 +57,7 @@ Team TeamAccess::make(int rank, const std::vector<std::int32_t>& members, int wo
   team.host_state_ = host.state;
   team.words_ = device.words;
   team.one_gpu_ = device.one_gpu ? 1 : 0;
+  team.multicast_bytes_ = device.multicast_bytes;
   if (const auto line = as_strided(members)) {
     team.pe_stride_ = line->second;
   } else {

@@ -23,10 +23,14 @@ class TeamCells {
   std::uint32_t limit() const { return limit_; }
   /// Bit i set: cell i is free on this PE.
   std::vector<std::uint64_t> free_map() const;
+  /// Whether all members of the team that had the cell have let go, as this PE sees it.
+  bool is_free(std::uint32_t id) const;
   /// Clears the cell for a team of `members`. The members do it, then synchronise, before anyone uses it.
   void take(std::uint32_t id, int members);
 
  private:
+  bool in_use(std::uint32_t id) const;
+
   ProcessJob* job_;
   int rank_;
   std::uint32_t limit_;
@@ -40,6 +44,7 @@ struct TeamParts {
   TeamWords* words = nullptr;
   const std::int32_t* table = nullptr;  // of a team that is not strided
   bool one_gpu = false;                 // all members drive the same one
+  std::int64_t multicast_bytes = 0;     // from this PE's slot to the team's multicast addresses; 0: none
 };
 
 /// Everything behind one OwnedTeam (and behind the World's own team).

@@ -93,11 +93,14 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     record->id = id;
     record->state.control = &control_;
     for (const int member : arguments.members) record->members.push_back(parent.world_rank(member));
-    const auto me = std::find(record->members.begin(), record->members.end(), rank_);
-    const auto my_rank = static_cast<int>(me - record->members.begin());
     cells_->take(id, static_cast<int>(record->members.size()));
+  }
+  if (gpu_ != nullptr)
+    gpu_->open_multicast(id, record ? record->members : std::vector<std::int32_t>(), *over.exchange, over.members, site);
+  if (record != nullptr) {
     try {
-      fill_team(*record, my_rank);
+      const auto me = std::find(record->members.begin(), record->members.end(), rank_);
+      fill_team(*record, static_cast<int>(me - record->members.begin()));
     } catch (const Error& error) {
       made.fail(error);
     }

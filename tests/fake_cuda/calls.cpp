@@ -163,6 +163,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
   *value = which == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED           ? machine.shares_memory
            : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ? machine.shares_memory
            : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED                ? machine.fabric
+           : which == CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED                         ? machine.multicast
            : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT                        ? 132
                                                                                       : 0;
   return CUDA_SUCCESS;
@@ -309,6 +310,7 @@ void* function_of(const std::string& name) {
   static const std::map<std::string, void*> all = {
 #define X(name) {plain_name(#name), reinterpret_cast<void*>(&fake_cuda::name)},
 #include "cuda/calls.def"
+#include "cuda/newer_calls.def"
 #undef X
   };
   const auto found = all.find(name);

@@ -1,4 +1,5 @@
-// The functions of the fake driver: all of src/cuda/calls.def, by the types that CUDA's header gives them.
+// The functions of the fake driver: all of src/cuda/calls.def and newer_calls.def, by the types that CUDA's header
+// gives them.
 #pragma once
 
 #include <cuda.h>
@@ -7,6 +8,7 @@ namespace fake_cuda {
 
 #define X(name) extern decltype(::name) name;
 #include "cuda/calls.def"
+#include "cuda/newer_calls.def"
 #undef X
 
 CUdevice device_of(CUcontext context);

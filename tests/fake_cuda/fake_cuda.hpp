@@ -29,6 +29,7 @@ struct Machine {
   int gpus = 8;
   std::uint64_t memory = std::uint64_t{1} << 30;  // of each GPU
   bool shares_memory = true;
+  bool multicast = false;
   bool fabric = false;           // the attribute
   bool fabric_permitted = true;  // whether an export works, too
 };
@@ -50,6 +51,9 @@ int calls(const char* call);
 
 /// How many handles of that type it has exported.
 int exports(CUmemAllocationHandleType type);
+
+/// How many bytes of all GPUs are bound to the multicast object that is mapped at `at`; 0 where none is.
+std::uint64_t bound_to_multicast(const void* at);
 
 /// Memory as cudaMalloc gives it: no handle behind it. Never freed.
 void* plain_memory(int gpu, std::size_t bytes);

@@ -15,6 +15,12 @@ namespace fake_cuda {
 
 Memory::~Memory() { ::close(file); }
 
+CUmemGenericAllocationHandle add_handle(std::shared_ptr<Memory> memory) {
+  const CUmemGenericAllocationHandle handle = 0x1000 + state().next++;
+  state().handles[handle].memory = std::move(memory);
+  return handle;
+}
+
 namespace {
 
 constexpr std::size_t kGranule = std::size_t{2} << 20;
@@ -50,14 +56,8 @@ std::size_t used(CUdevice device) {
   return bytes;
 }
 
-CUmemGenericAllocationHandle add(std::shared_ptr<Memory> memory) {
-  const CUmemGenericAllocationHandle handle = 0x1000 + state().next++;
-  state().handles[handle].memory = std::move(memory);
-  return handle;
-}
-
-/// A fabric handle names a descriptor of the process that exports it. It keeps nothing itself: with the last handle of the
-/// allocation there it is void.
+/// A fabric handle names a descriptor of the process that exports it. It keeps nothing itself: with the last handle of
+/// the allocation there it is void.
 struct FabricName {
   char path[sizeof(CUmemFabricHandle)];
 };
@@ -67,7 +67,8 @@ std::shared_ptr<Memory> opened(int file, unsigned types) {
   if (file < 0 || ::fstat(file, &about) != 0) return nullptr;
   auto memory = std::make_shared<Memory>();
   memory->file = file;
-  memory->bytes = static_cast<std::size_t>(about.st_size);
+  memory->multicast = static_cast<std::size_t>(about.st_size) % kGranule == kMulticastTail;
+  memory->bytes = static_cast<std::size_t>(about.st_size) - (memory->multicast ? kMulticastTail : 0);
   memory->types = types;
   return memory;
 }
@@ -115,7 +116,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, co
   memory->bytes = bytes;
   memory->device = properties->location.id;
   memory->types = types;
-  *handle = add(std::move(memory));
+  *handle = add_handle(std::move(memory));
   return CUDA_SUCCESS;
 }
 
@@ -139,7 +140,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
     *handle = known;
     return CUDA_SUCCESS;
   }
-  *handle = add(mapping->second.memory);
+  *handle = add_handle(mapping->second.memory);
   return CUDA_SUCCESS;
 }
 
@@ -195,6 +196,7 @@ CUresult cuMemMap(CUdeviceptr at, std::size_t bytes, std::size_t offset, CUmemGe
   if (held == state().handles.end() || at % kGranule != 0 || !in_reservation(at, bytes) || overlaps_mapping(at, bytes))
     return CUDA_ERROR_INVALID_VALUE;
   if (offset != 0 || bytes != held->second.memory->bytes) return CUDA_ERROR_NOT_SUPPORTED;
+  if (held->second.memory->multicast && !multicast_ready(handle)) return CUDA_ERROR_NOT_READY;
   if (::mmap(host(at), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, held->second.memory->file, 0) == MAP_FAILED)
     return CUDA_ERROR_OPERATING_SYSTEM;
   state().mappings[at] = {bytes, held->second.memory, false};
@@ -255,7 +257,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   auto memory = opened(file, static_cast<unsigned>(type));
   if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
   memory->device = -1;  // another process's: it takes none of ours
-  *handle = add(std::move(memory));
+  *handle = add_handle(std::move(memory));
   return CUDA_SUCCESS;
 }
 

@@ -19,8 +19,13 @@ struct Memory {
   std::size_t bytes = 0;
   CUdevice device = 0;
   unsigned types = 0;  // of handles that may be exported
+  bool multicast = false;
+  std::map<std::size_t, std::shared_ptr<Memory>> bound;  // to a multicast object, by this process
   ~Memory();
 };
+
+/// By this a multicast object's file is longer than the object, and is known.
+inline constexpr std::size_t kMulticastTail = 4096;
 
 struct Held {
   std::shared_ptr<Memory> memory;
@@ -54,6 +59,10 @@ State& state();
 /// The thread's current context; null for none.
 CUcontext& current();
 CUcontext primary(CUdevice device);
+
+CUmemGenericAllocationHandle add_handle(std::shared_ptr<Memory> memory);
+/// Whether all GPUs that it was made for are in it.
+bool multicast_ready(CUmemGenericAllocationHandle handle);
 
 /// Counts the call, and fails it if the test wants that or if it needs a context and there is none. The lock is held
 /// from then on.
