@@ -145,7 +145,10 @@ RegisteredMemory::RegisteredMemory(const Gpu& gpu, void* pages, std::size_t byte
     ours_ = true;
   }
   CUdeviceptr device = 0;
-  check(gpu.calls().cuMemHostGetDevicePointer(&device, pages, 0), "cuMemHostGetDevicePointer");
+  if (const CUresult found = gpu.calls().cuMemHostGetDevicePointer(&device, pages, 0); found != CUDA_SUCCESS) {
+    if (ours_) gpu.calls().cuMemHostUnregister(pages);
+    check(found, "cuMemHostGetDevicePointer");
+  }
   device_ = reinterpret_cast<void*>(device);
 }
 

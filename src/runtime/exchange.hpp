@@ -4,6 +4,7 @@
 // calls the members made, and never hangs: the job's abort word, the deadline, and members that left are all looked at.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -39,6 +40,22 @@ class Exchange {
     std::vector<T> all(bytes.size() / sizeof(T));
     std::memcpy(all.data(), bytes.data(), bytes.size());
     return all;
+  }
+
+  /// The same for lists of plain records that differ in length. In team-rank order; two rounds.
+  template <class T>
+  std::vector<std::vector<T>> gather_lists(const char* call, const std::vector<T>& mine, CallSite site) {
+    const auto lengths = gather(call, static_cast<std::uint64_t>(mine.size()), site);
+    std::vector<T> padded = mine;
+    padded.resize(*std::max_element(lengths.begin(), lengths.end()));
+    const auto bytes = allgather(call, std::as_bytes(std::span(padded)), site);
+    std::vector<std::vector<T>> lists;
+    for (const std::uint64_t length : lengths) {
+      const std::byte* from = bytes.data() + lists.size() * padded.size() * sizeof(T);
+      lists.emplace_back(length);
+      if (length != 0) std::memcpy(lists.back().data(), from, length * sizeof(T));
+    }
+    return lists;
   }
 
   void barrier(const char* call, CallSite site) { allgather(call, {}, site); }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bitset>
 #include <set>
-#include <span>
 
 #include "os/process.hpp"
 #include "runtime/gpu_pe.hpp"
@@ -144,24 +143,19 @@ std::vector<Outcome> GpuMulticast::connect(std::vector<Link>& links, Outcome out
         posts.push_back({link.team, os::process_id(), link.region->offset, link.exported.piece});
       }
     });
-    const auto counts = over.gather(kCall, static_cast<std::uint64_t>(posts.size()), site);
-    posts.resize(*std::max_element(counts.begin(), counts.end()));
-    const std::vector<std::byte> bytes = over.allgather(kCall, std::as_bytes(std::span(posts)), site);
-    const auto post_for = [&](const Link& link) {
+    const std::vector<std::vector<Posted>> all = over.gather_lists(kCall, posts, site);
+    const auto post_for = [&](const Link& link) -> const Posted& {
       const auto leader =
           std::find(over_members.begin(), over_members.end(), link.range->members[0]) - over_members.begin();
-      std::memcpy(posts.data(), bytes.data() + static_cast<std::size_t>(leader) * std::span(posts).size_bytes(),
-                  std::span(posts).size_bytes());
-      const auto post = std::find_if(posts.begin(), posts.end(), [&](const Posted& p) {
-        return p.team == link.team && p.region == link.region->offset;
-      });
-      if (post == posts.end()) throw Error(Code::system, "the team's first member could not make a multicast object");
-      return *post;
+      for (const Posted& post : all[static_cast<std::size_t>(leader)]) {
+        if (post.team == link.team && post.region == link.region->offset) return post;
+      }
+      throw Error(Code::system, "the team's first member could not make a multicast object");
     };
     attempt(outcome, [&] {
       for (Link& link : links) {
         if (!link.object) {
-          const Posted post = post_for(link);
+          const Posted& post = post_for(link);
           link.object = cuda::Chunk::import(*gpu_, post.pid, post.piece);
         }
         cuda::add_to_multicast(link.object, *gpu_);

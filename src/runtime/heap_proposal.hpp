@@ -21,8 +21,8 @@ struct Heap::Proposal {
   std::uint64_t offset = kNowhere;  // where it would go here, or which block it is about
   std::uint64_t waiting = 0;        // blocks this PE has let go of
   std::uint64_t max_bytes = 0, free_bytes = 0, largest_free = 0;
-  std::uint64_t lead = 0, span = 0, pieces = 0;  // of memory to register: see WindowOffer
-  cuda::SharedPiece grown;                       // what the heap grew by, for the others to map
+  std::uint64_t lead = 0, span = 0;  // of memory to register: see WindowOffer
+  cuda::SharedPiece grown;           // what the heap grew by, for the others to map
   std::int32_t pid = 0;
   std::int32_t code = 0;  // Code of a local failure
   std::int32_t line = 0;

@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <span>
 
 #include "runtime/heap_proposal.hpp"
 #include "runtime/watcher.hpp"
@@ -30,7 +28,6 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
     offer = memory_->offer_window(data, bytes);
     mine.lead = offer.lead;
     mine.span = offer.bytes;
-    mine.pieces = offer.pieces.size();
   } catch (const Error& error) {
     mine.fail(error.code(), error.what());
   }
@@ -39,19 +36,12 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
   try {
     const std::vector<Proposal> all = agree(kCall, mine, site, nullptr);
     object = place_window(data, all, site);
-    offer.pieces.resize(std::max_element(all.begin(), all.end(), [](const Proposal& a, const Proposal& b) {
-                          return a.pieces < b.pieces;
-                        })->pieces);
-    const auto lists = world_->allgather(kCall, std::as_bytes(std::span(offer.pieces)), site);
+    const std::vector<std::vector<cuda::SharedPiece>> pieces = world_->gather_lists(kCall, offer.pieces, site);
     done = mine;
     try {
       for (int pe = 0; pe < size_; ++pe) {
         const Proposal& p = all[static_cast<std::size_t>(pe)];
-        std::vector<cuda::SharedPiece> theirs(offer.pieces.size());
-        std::memcpy(theirs.data(), lists.data() + static_cast<std::size_t>(pe) * std::span(theirs).size_bytes(),
-                    std::span(theirs).size_bytes());
-        theirs.resize(p.pieces);
-        memory_->map_window(pe, p.pid, object.offset - p.lead, theirs);
+        memory_->map_window(pe, p.pid, object.offset - p.lead, pieces[static_cast<std::size_t>(pe)]);
       }
       memory_->join_window();
     } catch (const Error& error) {

@@ -86,9 +86,9 @@ TEST_P(GpuAuto, ExplicitCudaStaysAnError) {
 // One PE alone has trouble, at each place where it can come: all go to the CPU.
 TEST_P(GpuAuto, OneThatFailsTakesAllAlong) {
   if (GetParam().threads) return;  // see below
-  for (const char* call :
-       {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemHostAlloc", "cuMemHostRegister", "cuMemAddressReserve",
-        "cuMemCreate", "cuMemExportToShareableHandle", "cuMemMap", "cuMemImportFromShareableHandle"}) {
+  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemHostAlloc", "cuMemHostRegister",
+                           "cuMemHostGetDevicePointer", "cuMemAddressReserve", "cuMemCreate",
+                           "cuMemExportToShareableHandle", "cuMemMap", "cuMemImportFromShareableHandle"}) {
     if (GetParam().pes == 1 && call == std::string("cuMemImportFromShareableHandle")) continue;
     const std::string last = std::to_string(GetParam().pes - 1);
     const std::string said = said_by([&] {

@@ -1,4 +1,4 @@
-// The rest of the fake driver: how it is found, its devices, contexts, streams, events, copies and pinned memory.
+// The rest of the fake driver: how it is found, its devices, contexts, copies and pinned memory.
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -33,19 +33,6 @@ std::string plain_name(const char* name) {
   std::string text = name;
   if (text.ends_with("_v2")) text.resize(text.size() - 3);
   return text;
-}
-
-void* token() { return reinterpret_cast<void*>(0xF000 + 16 * state().next++); }
-
-CUresult erase(std::set<void*>& from, void* what) {
-  return from.erase(what) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult known_stream(CUstream stream) {
-  return stream == nullptr || state().streams.count(stream) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-CUresult known_event(CUevent event) {
-  return state().events.count(event) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 }  // namespace
@@ -219,7 +206,7 @@ CUresult cuMemHostRegister(void* data, std::size_t, unsigned) {
 }
 CUresult cuMemHostUnregister(void* data) {
   FAKE_CALL_IN_CONTEXT();
-  return erase(state().registered, data);
+  return state().registered.erase(data) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuMemHostGetDevicePointer(CUdeviceptr* at, void* data, unsigned) {
   FAKE_CALL_IN_CONTEXT();
@@ -238,70 +225,6 @@ CUresult cuMemsetD8Async(CUdeviceptr at, unsigned char value, std::size_t bytes,
       ::madvise(reinterpret_cast<void*>(at), bytes, MADV_REMOVE) != 0)
     std::memset(reinterpret_cast<void*>(at), value, bytes);
   return known_stream(stream);
-}
-
-// ---- streams and events: done at once, but for callbacks, which wait for cuStreamSynchronize
-// -----------------------------------------------------------------
-CUresult cuStreamCreate(CUstream* stream, unsigned) {
-  FAKE_CALL_IN_CONTEXT();
-  *stream = static_cast<CUstream>(token());
-  state().streams[*stream];
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamDestroy(CUstream stream) {
-  FAKE_CALL();
-  return state().streams.erase(stream) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  FAKE_CALL();
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return known_stream(stream);
-}
-CUresult cuStreamQuery(CUstream stream) {
-  FAKE_CALL();
-  return known_stream(stream);
-}
-CUresult cuStreamSynchronize(CUstream stream) {
-  std::vector<std::function<void()>> callbacks;
-  {
-    FAKE_CALL_IN_CONTEXT();
-    if (known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream != nullptr) callbacks.swap(state().streams[stream]);
-  }
-  for (const auto& callback : callbacks) callback();
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
-  FAKE_CALL();
-  return known_stream(stream) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE : known_event(event);
-}
-CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void* data) {
-  FAKE_CALL();
-  if (stream == nullptr || known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
-  state().streams[stream].push_back([fn, data] { fn(data); });
-  return CUDA_SUCCESS;
-}
-CUresult cuEventCreate(CUevent* event, unsigned) {
-  FAKE_CALL_IN_CONTEXT();
-  *event = static_cast<CUevent>(token());
-  state().events.insert(*event);
-  return CUDA_SUCCESS;
-}
-CUresult cuEventDestroy(CUevent event) {
-  FAKE_CALL();
-  return erase(state().events, event);
-}
-CUresult cuEventRecord(CUevent event, CUstream stream) {
-  FAKE_CALL();
-  return known_stream(stream) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE : known_event(event);
-}
-CUresult cuEventQuery(CUevent event) {
-  FAKE_CALL();
-  return known_event(event);
-}
-CUresult cuEventSynchronize(CUevent event) {
-  FAKE_CALL();
-  return known_event(event);
 }
 
 namespace {

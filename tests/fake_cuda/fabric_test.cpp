@@ -1,5 +1,6 @@
 // Memory travels as fabric handles where every PE can, and as descriptors otherwise.
 #include "gpu_job.hpp"
+#include "isotope/host/info.hpp"
 #include "isotope/isotope.h"
 #include "segment.hpp"
 
@@ -49,6 +50,17 @@ TEST_P(GpuFabric, WhereAllCan) {
     EXPECT_EQ(took_descriptors(), !GetParam().threads && world.size() > 1);
     isotope_gpu_free(both, 100, world.rank() % 8, nullptr);
   });
+}
+
+TEST(GpuInventory, SaysWhatWorksAndNotWhatIsPromised) {
+  fake_cuda::reset({.gpus = 2, .multicast = true, .fabric = true});
+  ASSERT_EQ(gpu_platform().gpus.size(), 2u);
+  EXPECT_TRUE(gpu_platform().gpus[1].fabric);
+  EXPECT_TRUE(gpu_platform().gpus[1].multicast);
+  fake_cuda::reset({.gpus = 2, .fabric = true, .fabric_permitted = false});
+  EXPECT_FALSE(gpu_platform().gpus[1].fabric);
+  EXPECT_FALSE(gpu_platform().gpus[1].multicast);
+  EXPECT_EQ(fake_cuda::live(), fake_cuda::Live{}) << "the trial";
 }
 
 // An H200 of a cloud says that it has fabric handles, and refuses every one: there is no channel of the fabric.

@@ -61,6 +61,8 @@ CUcontext& current();
 CUcontext primary(CUdevice device);
 
 CUmemGenericAllocationHandle add_handle(std::shared_ptr<Memory> memory);
+/// Success for a stream that is there, the default one among them.
+CUresult known_stream(CUstream stream);
 /// Whether all GPUs that it was made for are in it.
 bool multicast_ready(CUmemGenericAllocationHandle handle);
 

@@ -1,0 +1,84 @@
+// Streams and events of the fake driver: all is done at once, but for callbacks, which wait for cuStreamSynchronize.
+#include "driver.hpp"
+#include "state.hpp"
+
+namespace fake_cuda {
+
+CUresult known_stream(CUstream stream) {
+  return stream == nullptr || state().streams.count(stream) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+namespace {
+
+void* token() { return reinterpret_cast<void*>(0xF000 + 16 * state().next++); }
+
+CUresult known_event(CUevent event) {
+  return state().events.count(event) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace
+
+// -----------------------------------------------------------------
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  FAKE_CALL_IN_CONTEXT();
+  *stream = static_cast<CUstream>(token());
+  state().streams[*stream];
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  FAKE_CALL();
+  return state().streams.erase(stream) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  FAKE_CALL();
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return known_stream(stream);
+}
+CUresult cuStreamQuery(CUstream stream) {
+  FAKE_CALL();
+  return known_stream(stream);
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  std::vector<std::function<void()>> callbacks;
+  {
+    FAKE_CALL_IN_CONTEXT();
+    if (known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream != nullptr) callbacks.swap(state().streams[stream]);
+  }
+  for (const auto& callback : callbacks) callback();
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  FAKE_CALL();
+  return known_stream(stream) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE : known_event(event);
+}
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void* data) {
+  FAKE_CALL();
+  if (stream == nullptr || known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
+  state().streams[stream].push_back([fn, data] { fn(data); });
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  FAKE_CALL_IN_CONTEXT();
+  *event = static_cast<CUevent>(token());
+  state().events.insert(*event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  FAKE_CALL();
+  return state().events.erase(event) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  FAKE_CALL();
+  return known_stream(stream) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE : known_event(event);
+}
+CUresult cuEventQuery(CUevent event) {
+  FAKE_CALL();
+  return known_event(event);
+}
+CUresult cuEventSynchronize(CUevent event) {
+  FAKE_CALL();
+  return known_event(event);
+}
+
+}  // namespace fake_cuda
