@@ -19,7 +19,7 @@ struct alignas(64) ExchangeRound {
   std::byte payload[kExchangeBytes];
 };
 
-struct alignas(64) TeamCell {
+struct TeamCell {
   std::uint64_t arrived;                            // rounds this member has posted: release and acquire
   alignas(64) std::atomic<std::uint64_t> released;  // members that have destroyed their handle
   // By the round's parity. A member may be one round ahead of another, never two: to post round r + 2 it has seen
