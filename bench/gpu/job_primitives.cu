@@ -18,6 +18,12 @@ ISOTOPE_KERNEL void syncs(Team team, int rounds) {
   for (int i = 0; i < rounds; ++i)
     if (!sync(this_block(), team, 1, order)) return;
 }
+template <Order order>
+ISOTOPE_KERNEL void sessions(Team team, int rounds) {
+  SyncSession meeting(this_block(), team, 2);
+  for (int i = 0; i < rounds; ++i)
+    if (!meeting.sync(order)) return;
+}
 template <Order Send, Order Receive>
 ISOTOPE_KERNEL void ping_pong(Team team, Signal* flag, std::uint64_t first, int rounds) {
   const int peer = 1 - team.rank();
@@ -87,6 +93,10 @@ class Bench {
           time([&] { world_.launch<syncs<Order::acq_rel>>(one, team, kRounds); }) / kRounds);
       say("isotope", "sync_relaxed", 0, 1, threads, "us",
           time([&] { world_.launch<syncs<Order::relaxed>>(one, team, kRounds); }) / kRounds);
+      say("isotope", "sync_session", 0, 1, threads, "us",
+          time([&] { world_.launch<sessions<Order::acq_rel>>(one, team, kRounds); }) / kRounds);
+      say("isotope", "sync_session_relaxed", 0, 1, threads, "us",
+          time([&] { world_.launch<sessions<Order::relaxed>>(one, team, kRounds); }) / kRounds);
     }
   }
 

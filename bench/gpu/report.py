@@ -16,7 +16,7 @@ BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 def label(row):
     size = row["bytes"]
     text = row["name"].replace("_", " ")
-    if row["name"] in ("barrier", "sync", "sync_relaxed"):
+    if row["name"] in ("barrier", "sync", "sync_relaxed", "sync_session", "sync_session_relaxed"):
         return f"{text}, {row['pes']} PEs, {row['threads']} threads"
     if row["name"] == "put_signal":
         return f"{text}, {size if size < 1024 else f'{size // 1024} Ki'}B, {row['threads']} threads"

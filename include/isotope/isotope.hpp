@@ -20,6 +20,7 @@
 #include "isotope/device/rma.hpp"
 #include "isotope/device/signal.hpp"
 #include "isotope/device/sync.hpp"
+#include "isotope/device/sync_session.hpp"
 #include "isotope/device/team.hpp"
 #include "isotope/device/vector.hpp"
 #include "isotope/device/waits.hpp"

@@ -49,19 +49,24 @@ struct TeamBarrier {
   ISOTOPE_HD std::uint64_t* rounds(const Team& team) const { return &team.words()->rounds[index]; }
 };
 
+// A compiler folds these away: the order is a constant at the call.
+ISOTOPE_HD Order order_of_raising(Order order) {
+  return order == Order::relaxed || order == Order::acquire ? Order::relaxed : Order::release;
+}
+ISOTOPE_HD Order order_of_waiting(Order order) {
+  return order == Order::relaxed || order == Order::release ? Order::relaxed : Order::acquire;
+}
+
 template <class Where>
 ISOTOPE_HD void raise_flag(const Team& team, Where where, const Arrival& arrival, int flag, int to) {
-  // A compiler folds the choice away: the order is a constant at the call.
-  const bool releases = arrival.order != Order::relaxed && arrival.order != Order::acquire;
-  store_to(team, &team.at(where.flags(team), to)->flags[flag], arrival.round, releases ? Order::release : Order::relaxed);
+  store_to(team, &team.at(where.flags(team), to)->flags[flag], arrival.round, order_of_raising(arrival.order));
 }
 
 template <class Where>
 ISOTOPE_HD bool await_flag(const Team& team, Where where, Patience& patience, const Arrival& arrival, int flag, int from,
                            Call call) {
-  const bool acquires = arrival.order != Order::relaxed && arrival.order != Order::release;
-  return wait_for_word(patience, &where.flags(team)->flags[flag], Cmp::ge, arrival.round,
-                       acquires ? Order::acquire : Order::relaxed, team.world_rank(from), call);
+  return wait_for_word(patience, &where.flags(team)->flags[flag], Cmp::ge, arrival.round, order_of_waiting(arrival.order),
+                       team.world_rank(from), call);
 }
 
 /// `last`: the round before, which every thread has read; the leader writes the new one once all of them have, at the end of
