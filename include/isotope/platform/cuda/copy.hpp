@@ -30,12 +30,19 @@ ISOTOPE_DEVICE void copy_pieces(V* dst, const V* src, std::uint32_t words, std::
 #pragma unroll 1
   for (; at < words; at += size * Deep, dst += size * Deep, src += size * Deep) {
     V held[Deep] = {};  // or what an earlier call left in the registers would have to be kept
+    if (at + (Deep - 1) * Lanes < words) {
 #pragma unroll
-    for (int k = 0; k < Deep; ++k)
-      if (at + k * Lanes < words) held[k] = src[k * Lanes];
+      for (int k = 0; k < Deep; ++k) held[k] = src[k * Lanes];
 #pragma unroll
-    for (int k = 0; k < Deep; ++k)
-      if (at + k * Lanes < words) dst[k * Lanes] = held[k];
+      for (int k = 0; k < Deep; ++k) dst[k * Lanes] = held[k];
+    } else {
+#pragma unroll
+      for (int k = 0; k < Deep; ++k)
+        if (at + k * Lanes < words) held[k] = src[k * Lanes];
+#pragma unroll
+      for (int k = 0; k < Deep; ++k)
+        if (at + k * Lanes < words) dst[k * Lanes] = held[k];
+    }
   }
 }
 
