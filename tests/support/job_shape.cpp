@@ -1,6 +1,14 @@
 #include "support/job_shape.hpp"
 
+#include <cstdlib>
+
 namespace isotope::testing {
+
+std::optional<JobPlace> job_place() {
+  const char *rank = std::getenv("ISOTOPE_RANK"), *size = std::getenv("ISOTOPE_SIZE");
+  if (std::getenv("ISOTOPE_CONTROL_FD") == nullptr || rank == nullptr || size == nullptr) return std::nullopt;
+  return JobPlace{std::atoi(rank), std::atoi(size)};
+}
 
 void run_on_all(const JobShape& shape, const std::function<void(World&)>& body, const InitOptions& options) {
   const auto pe_main = [&] {
@@ -8,6 +16,10 @@ void run_on_all(const JobShape& shape, const std::function<void(World&)>& body, 
     ASSERT_EQ(world.size(), shape.pes);
     body(world);
   };
+  if (const auto place = job_place()) {
+    ASSERT_TRUE(!shape.threads && shape.pes == place->pes) << "this job has " << place->pes << " PEs that are processes";
+    return pe_main();  // what it throws ends this test alone
+  }
   if (shape.threads) {
     ASSERT_NO_THROW(run_threads(shape.pes, pe_main));
     return;

@@ -8,11 +8,19 @@
 //
 // With PEs as processes, an expectation that fails in a PE prints there and makes the PE's exit status 1, which fails
 // the test here.
+//
+// The programs of GPU_SUITE (multi/CMakeLists.txt) run their tests on a GPU too. A process that uses one cannot fork others
+// that do, so with PEs as processes each of them runs the whole program, and all walk through the tests together:
+//
+//   isotope run -n 3 --platform cuda PROGRAM          the tests of 3 processes
+//   ISOTOPE_PLATFORM=cuda PROGRAM                     those of threads
+//   PROGRAM                                           all, on the CPU
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "isotope/isotope.hpp"
@@ -28,7 +36,13 @@ inline std::string shape_name(const ::testing::TestParamInfo<JobShape>& info) {
   return std::to_string(info.param.pes) + (info.param.threads ? "Threads" : "Processes");
 }
 
-/// Runs `body` on every PE and expects it to end well.
+/// The rank of this process and the number of PEs, where it was started as one of a job of processes.
+struct JobPlace {
+  int rank = 0, pes = 1;
+};
+std::optional<JobPlace> job_place();
+
+/// Runs `body` on every PE and expects it to end well. In a job of processes: on this PE, as all others do.
 void run_on_all(const JobShape& shape, const std::function<void(World&)>& body, const InitOptions& options = {});
 
 class JobTest : public ::testing::TestWithParam<JobShape> {

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs the suite of tests/multi on the GPU: PEs as processes, under an MPS of the job's own, and as threads. Then, where there is
+# compute-sanitizer, some of it under memcheck. Without a GPU it prints one line and passes: on the CPU each test has its own entry.
+#   suite.sh ISOTOPE PROGRAM [gtest options]
+set -uo pipefail
+isotope=$1 program=$2
+shift 2
+why_not=$("$isotope" info --json | sed -n 's/.*"why_not": "\(.*\)",/\1/p')
+if [ -n "$why_not" ]; then
+  echo "no GPU here ($why_not): the suite was built for one and not run on it"
+  exit 0
+fi
+# A test that fails on one PE lets the others wait: not for long.
+export ISOTOPE_WAIT_DEADLINE=${ISOTOPE_WAIT_DEADLINE:-10s} ISOTOPE_BOOTSTRAP_DEADLINE=${ISOTOPE_BOOTSTRAP_DEADLINE:-20s}
+failed=0
+
+# report NAME COMMAND...: a line for a run in which every test passed, and there were some; else what was printed.
+report() {
+  printf '%-22s ' "$1:"
+  shift
+  if output=$(timeout 600 "$@" 2>&1) && [[ $output == *"[  PASSED  ]"* && $output != *"[  PASSED  ] 0 tests"* ]]; then
+    echo "$output" | sed -n 's/^\[==========\] \(.* ran\. (.*\))$/\1)/p'
+  else
+    echo "FAILED"
+    echo "$output" | tail -n "${ISOTOPE_SUITE_LINES:-60}"
+    failed=1
+  fi
+}
+
+for pes in 1 2 3 5 8; do
+  report "$pes processes" "$isotope" run -n "$pes" --platform cuda "$program" --gtest_brief=1 "$@"
+done
+report "1 to 20 threads" env ISOTOPE_PLATFORM=cuda "$program" --gtest_brief=1 "$@"
+exit $failed
