@@ -26,19 +26,21 @@ T element(std::uint64_t round, int from, int to, std::size_t i) {
 template <class T>
 void check_collect(World& world, const Team& team, Collectives& coll, std::size_t shift) {
   const auto members = static_cast<std::size_t>(world.size());
-  auto dst = world.alloc<T>(kMost * members + 16);
+  auto dst = world.alloc<T>(kMost * members + 16), src = world.alloc<T>(kMost + shift);
   if (team.size() == 0) return;
   for (std::uint64_t round = 0; round < 12; ++round) {
     const std::size_t n = amount(round, team.rank());
-    std::vector<T> src(kMost + shift);
-    for (std::size_t i = 0; i < n; ++i) src[shift + i] = element<T>(round, team.rank(), 0, i);
+    std::vector<T> mine(kMost + shift);
+    for (std::size_t i = 0; i < n; ++i) mine[shift + i] = element<T>(round, team.rank(), 0, i);
+    src.write(mine);
+    const T* from = world.drives_gpu() ? src.data() : mine.data();  // any memory of the PE will do
     std::vector<T> expected(dst.size(), static_cast<T>(0x5a));
     std::size_t total = 0;
     for (int k = 0; k < team.size(); ++k) {
       for (std::size_t i = 0; i < amount(round, k); ++i) expected[shift + total++] = element<T>(round, k, 0, i);
     }
     dst.write(std::vector<T>(dst.size(), static_cast<T>(0x5a)));
-    EXPECT_EQ(coll.collect(dst.data() + shift, src.data() + shift, n), total) << "round " << round;
+    EXPECT_EQ(coll.collect(dst.data() + shift, from + shift, n), total) << "round " << round;
     EXPECT_EQ(dst.read(), expected) << "round " << round;
   }
 }
@@ -66,20 +68,22 @@ void check_all_to_all_v(World& world, Collectives& coll) {
   auto dst_offsets = world.alloc<std::uint64_t>(count), received = world.alloc<std::uint64_t>(count);
   for (std::uint64_t round = 0; round < 12; ++round) {
     // Packed from the back, so that offsets are not in the order of the members.
+    std::vector<T> mine(src.size());
     std::size_t at = 1;
     for (int to = members - 1; to >= 0; --to) {
       const auto k = static_cast<std::size_t>(to);
-      counts[k] = amount(round, me, to);
-      src_offsets[k] = at;
-      for (std::size_t i = 0; i < counts[k]; ++i) src[at++] = element<T>(round, me, to, i);
+      counts.set(k, amount(round, me, to));
+      src_offsets.set(k, at);
+      for (std::size_t i = 0; i < amount(round, me, to); ++i) mine[at++] = element<T>(round, me, to, i);
     }
+    src.write(mine);
     std::vector<T> expected(dst.size(), static_cast<T>(0x5a));
     std::vector<std::uint64_t> came(count);
     at = 3;
     for (int from = 0; from < members; ++from) {
       const auto k = static_cast<std::size_t>(from);
       came[k] = amount(round, from, me);
-      dst_offsets[k] = at;
+      dst_offsets.set(k, at);
       for (std::size_t i = 0; i < came[k]; ++i) expected[at++] = element<T>(round, from, me, i);
     }
     dst.write(std::vector<T>(dst.size(), static_cast<T>(0x5a)));
@@ -134,7 +138,7 @@ TEST_P(CollectiveVariable, CollectByBlocksBackToBack) {
     world.launch<collect_often>({.grid = 2, .block = 40}, world.team(), coll.workspace(), dst.data(), src.data(), stride,
                                 wrong.data());
     world.synchronize();
-    EXPECT_EQ(wrong[0], 0u);
+    EXPECT_EQ(wrong.get(0), 0u);
   });
 }
 

@@ -1,4 +1,5 @@
 // Teams: splits of every kind, translation, reuse of cells, and errors alike on every member.
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -11,6 +12,10 @@ namespace {
 class TeamTest : public testing::JobTest {};
 ISOTOPE_ALL_SHAPES(TeamTest);
 
+ISOTOPE_KERNEL void sign_everywhere(Team team, int* cells, int mine) {
+  for (int r = 0; r < team.size(); ++r) team.at(cells, r)[team.rank()] = mine;
+}
+
 /// Every member stores its world rank at the address of every other, by team arithmetic; then all check.
 void check_addressing(World& world, const Team& team, Symmetric<int>& cells, const std::vector<int>& members) {
   ASSERT_EQ(team.size(), static_cast<int>(members.size()));
@@ -20,10 +25,15 @@ void check_addressing(World& world, const Team& team, Symmetric<int>& cells, con
   }
   EXPECT_EQ(members[static_cast<std::size_t>(team.rank())], world.rank());
   world.barrier(team);
-  for (int r = 0; r < team.size(); ++r) team.at(cells.data(), r)[team.rank()] = 1000 + world.rank();
+  world.launch<sign_everywhere>({}, team, cells.data(), 1000 + world.rank());
+  world.synchronize();
   world.barrier(team);
-  for (int r = 0; r < team.size(); ++r)
-    EXPECT_EQ(cells[static_cast<std::size_t>(r)], 1000 + members[static_cast<std::size_t>(r)]);
+  const std::vector<int> found = cells.read();
+  for (int r = 0; r < team.size(); ++r) {
+    EXPECT_EQ(found[static_cast<std::size_t>(r)], 1000 + members[static_cast<std::size_t>(r)]);
+    // The same by the host's arithmetic.
+    EXPECT_EQ(cells.read_from(team, r, static_cast<std::size_t>(team.rank()), 1), std::vector<int>{1000 + world.rank()});
+  }
   world.barrier(team);
 }
 
@@ -109,9 +119,9 @@ TEST_P(TeamTest, DisjointTeamsWorkAtTheSameTime) {
     const Team row = teams.row.team();
     // Each row at its own pace: no World call inside.
     for (int round = 0; round < 50 * (1 + world.rank() / 2); ++round) {
-      cells[0] = round * 10 + row.rank();
+      cells.set(0, round * 10 + row.rank());
       world.barrier(row);
-      for (int r = 0; r < row.size(); ++r) ASSERT_EQ(*row.at(cells.data(), r), round * 10 + r);
+      for (int r = 0; r < row.size(); ++r) ASSERT_EQ(cells.read_from(row, r, 0, 1), std::vector<int>{round * 10 + r});
       world.barrier(row);
     }
   });

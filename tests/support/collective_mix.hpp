@@ -135,7 +135,8 @@ inline std::string story(std::uint64_t seed, const Finding& finding, int members
   std::string text = "seed " + std::to_string(seed) + ", element " + std::to_string(finding.index) + " is " +
                      std::to_string(finding.found) + ", not " + std::to_string(finding.expected) + " in round " +
                      std::to_string(finding.round) + "; the rounds about it:";
-  for (std::uint64_t round = finding.round < 3 ? 0 : finding.round - 3; round <= finding.round + 2; ++round) {
+  const std::uint64_t at = finding.round;
+  for (std::uint64_t round = at < 3 ? 0 : at - 3; round <= at + 2; ++round) {
     const Pick pick = pick_of(seed, round, members);
     text += " " + std::to_string(round) + ": " + name_of(pick.algo) + " " + name_of(pick.collective) + " of " +
             std::to_string(pick.count) + ";";
