@@ -199,6 +199,8 @@ void WorldCore::map_job(const Knobs& knobs) {
     faults_ = &gpu_->fault();
     gpu_->open_multicast(world.id, world.members, *world.exchange, world.members, {"init", 0});
     fill_team(world, rank_);  // now as kernels on the GPU see it
+    // Now, not at the first launch: the driver may make it wait until the GPU is idle, and by then peers' kernels wait for ours.
+    default_stream();
     world.exchange->barrier("init", {"init", 0});
   }
   heap_ = std::make_unique<Heap>(*job_, *world.exchange, gpu_ ? gpu_->memory() : host_memory(*job_, rank_, std::move(file)), rank_,
