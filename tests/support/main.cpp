@@ -14,17 +14,20 @@ namespace {
 class FailuresOfPe : public ::testing::EmptyTestEventListener {
  public:
   explicit FailuresOfPe(int rank) : rank_(rank) {}
+  // Kept for the next call, which comes with GoogleTest's lock held and may not ask it.
+  void OnTestStart(const ::testing::TestInfo& test) override {
+    test_ = std::string(test.test_suite_name()) + "." + test.name();
+  }
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::printf("PE %d: %s.%s: %s:%d: %s\n", rank_, test == nullptr ? "" : test->test_suite_name(),
-                test == nullptr ? "" : test->name(), result.file_name() == nullptr ? "" : result.file_name(),
+    std::printf("PE %d: %s: %s:%d: %s\n", rank_, test_.c_str(), result.file_name() == nullptr ? "" : result.file_name(),
                 result.line_number(), result.message());
     std::fflush(stdout);
   }
 
  private:
   int rank_;
+  std::string test_;
 };
 
 }  // namespace
