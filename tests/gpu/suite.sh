@@ -27,8 +27,18 @@ report() {
   fi
 }
 
-for pes in 1 2 3 5 8; do
+for pes in 1 2 3 5 8 17; do
   report "$pes processes" "$isotope" run -n "$pes" --platform cuda "$program" --gtest_brief=1 "$@"
 done
 report "1 to 20 threads" env ISOTOPE_PLATFORM=cuda "$program" --gtest_brief=1 "$@"
+
+# Left out: what waits 100,000 times, or for a deadline, or runs hundreds of programs; and PEs that enqueue several launches, which
+# memcheck lets start only one after the other.
+memcheck=$(command -v compute-sanitizer || command -v /usr/local/cuda/bin/compute-sanitizer)
+if [ -z "$memcheck" ]; then
+  echo "memcheck: left out, no compute-sanitizer here"
+else
+  report "memcheck, 2 threads" env ISOTOPE_PLATFORM=cuda ISOTOPE_WAIT_DEADLINE=60s "$memcheck" --tool memcheck --error-exitcode 9 \
+    "$program" --gtest_brief=1 --gtest_filter='*/2Threads:-Litmus*:*WaitsDeadline*:*RandomProgram*:*OnStream*:*LaunchTest*'
+fi
 exit $failed
