@@ -32,7 +32,8 @@ void check_addressing(World& world, const Team& team, Symmetric<int>& cells, con
   for (int r = 0; r < team.size(); ++r) {
     EXPECT_EQ(found[static_cast<std::size_t>(r)], 1000 + members[static_cast<std::size_t>(r)]);
     // The same by the host's arithmetic.
-    EXPECT_EQ(cells.read_from(team, r, static_cast<std::size_t>(team.rank()), 1), std::vector<int>{1000 + world.rank()});
+    EXPECT_EQ(cells.read_from(team, r, static_cast<std::size_t>(team.rank()), 1),
+              std::vector<int>{1000 + world.rank()});
   }
   world.barrier(team);
 }

@@ -18,7 +18,8 @@ void run_on_all(const JobShape& shape, const std::function<void(World&)>& body, 
     body(world);
   };
   if (const auto place = job_place()) {
-    ASSERT_TRUE(!shape.threads && shape.pes == place->pes) << "this job has " << place->pes << " PEs that are processes";
+    ASSERT_TRUE(!shape.threads && shape.pes == place->pes)
+        << "this job has " << place->pes << " PEs that are processes";
     // An exception that leaves a World is the end of the job; here it is the end of this test alone.
     World world = init(options);
     try {

@@ -1,5 +1,5 @@
-// main() of the tests of GPU_SUITE: says which of them make sense in the job or on the platform that the program finds itself
-// in, unless a filter was given.
+// main() of the tests of GPU_SUITE: says which of them make sense in the job or on the platform that the program finds
+// itself in, unless a filter was given.
 #include <gtest/gtest.h>
 
 #include <cstdio>
