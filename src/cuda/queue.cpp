@@ -89,6 +89,8 @@ void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how
   const auto open = enter();
   const Current current(gpu_->context());
   how.stream = stream_;
+  std::unique_lock<std::mutex> turn;
+  if (paced_) turn = await_last_launch();
   if (const int error = kernel.calls->launch(kernel.entry, how, arguments); error != 0) {
     throw Error(Code::kernel_failed,
                 fmt::format("launching {} x {} x {} blocks of {} x {} x {} threads with {} bytes of shared memory on GPU "
@@ -96,19 +98,20 @@ void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how
                             how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes,
                             gpu_->index(), kernel.calls->error_text(error), error));
   }
-  if (paced_) pace();
+  if (paced_ && !is_captured()) last_launch_ = std::make_shared<GpuEvent>(gpu_, stream_);
 }
 
-void GpuQueue::pace() {
-  constexpr std::uint64_t kBetween = 16;
-  const std::lock_guard lock(pace_mutex_);
-  if (++launches_ % kBetween != 0) return;
+bool GpuQueue::is_captured() const {
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   gpu_->calls().cuStreamIsCapturing(stream_, &capture);
-  if (capture != CU_STREAM_CAPTURE_STATUS_NONE) return;
+  return capture != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+std::unique_lock<std::mutex> GpuQueue::await_last_launch() {
+  std::unique_lock turn(pace_mutex_);
   // Kernels end, by their deadlines if not otherwise.
-  while (earlier_ && !earlier_->finished()) std::this_thread::yield();
-  earlier_ = std::make_shared<GpuEvent>(gpu_, stream_);
+  while (last_launch_ && !is_captured() && !last_launch_->finished()) std::this_thread::yield();
+  return turn;
 }
 
 void GpuQueue::launch(const exec::GridSpec&, std::function<void()>) {
@@ -144,9 +147,7 @@ bool GpuQueue::idle() const {
   if (closed_.load(std::memory_order_acquire)) return true;
   const Current current(gpu_->context());
   // To ask a stream that is being captured would end the capture.
-  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-  gpu_->calls().cuStreamIsCapturing(stream_, &capture);
-  if (capture != CU_STREAM_CAPTURE_STATUS_NONE) return false;
+  if (is_captured()) return false;
   return gpu_->calls().cuStreamQuery(stream_) != CUDA_ERROR_NOT_READY;
 }
 

@@ -18,9 +18,9 @@ namespace isotope::cuda {
 class GpuQueue final : public exec::StreamQueue {
  public:
   /// A stream of its own, or the caller's `theirs`, which stays the caller's. `paced`: PEs of this process share the GPU.
-  /// Eight of them that enqueued 70 launches each were seen to stand still, it seems because a launch that finds the
-  /// driver's room for a process used up lets no other in, so that the kernel that all wait for is kept out. A paced queue
-  /// waits itself, before that, with 32 under way. To be tried on a GPU.
+  /// Where several of them have launches enqueued behind ones that wait for each other, a peer's kernel sometimes does not
+  /// start although nothing is in its way; plain CUDA does the same (docs/gpu.md). A paced queue has one launch under way:
+  /// the next one waits in the host until it is over.
   GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr, bool paced = false);
   ~GpuQueue() override { GpuQueue::close(); }
 
@@ -45,7 +45,8 @@ class GpuQueue final : public exec::StreamQueue {
  private:
   /// Held by every call that uses the stream, so that close() waits for it. Throws Error(not_initialized) after close().
   std::shared_lock<std::shared_mutex> enter() const;
-  void pace();
+  bool is_captured() const;
+  std::unique_lock<std::mutex> await_last_launch();
 
   const std::shared_ptr<const Gpu> gpu_;
   const exec::FailureProbe probe_;
@@ -55,8 +56,7 @@ class GpuQueue final : public exec::StreamQueue {
   mutable std::shared_mutex in_use_;
   const bool paced_;
   std::mutex pace_mutex_;
-  std::uint64_t launches_ = 0;
-  std::shared_ptr<exec::EventState> earlier_;  // 16 to 31 launches ago
+  std::shared_ptr<exec::EventState> last_launch_;
   const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
 };
 

@@ -46,10 +46,7 @@ std::uint64_t value_of(World& world, const OwnedEpoch& epoch) {
 }
 
 TEST_P(LaunchTest, RoundsOfPutsWithSkewedPes) {
-  const bool pes_are_threads = GetParam().threads;
-  run([pes_are_threads](World& world) {
-    // Launches behind one that waits can keep a peer's from starting, where threads share a GPU (docs/gpu.md).
-    const bool one_at_a_time = pes_are_threads && world.drives_gpu();
+  run([](World& world) {
     for (const std::uint32_t threads : {1u, 32u, 48u, 128u}) {
       for (const std::size_t n : {1u, 7u, 1000u, 20000u}) {
         auto inbox = world.alloc<std::uint32_t>(n), outbox = world.alloc<std::uint32_t>(n);
@@ -62,7 +59,7 @@ TEST_P(LaunchTest, RoundsOfPutsWithSkewedPes) {
           if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
           world.launch<shift>({.grid = 1, .block = threads}, world.team(), inbox.span(), outbox.span(), arrived.get(),
                               taken.get(), errors.span());
-          if (random() % 4 == 0 || one_at_a_time) world.synchronize();
+          if (random() % 4 == 0) world.synchronize();
         }
         world.synchronize();
         EXPECT_EQ(errors.get(0), 0u) << threads << " threads, " << n << " elements";
