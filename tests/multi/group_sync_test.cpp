@@ -27,7 +27,18 @@ ISOTOPE_HD std::uint64_t value_of(int from, int index, std::uint64_t round, std:
          0x9e3779b97f4a7c15u;
 }
 
-enum class Case { barrier, sync, arrive };
+enum class Case { barrier, sync, arrive, session };
+
+/// What a case keeps from round to round.
+template <Case C, Group G>
+struct Kept {
+  ISOTOPE_HD Kept(G, const Team&, int) {}
+};
+template <Group G>
+struct Kept<Case::session, G> {
+  SyncSession<G> session;
+  ISOTOPE_HD Kept(G group, const Team& team, int index) : session(group, team, index) {}
+};
 
 /// A group that meets its counterparts at barrier `index`, round after round. In each it writes to every member before,
 /// and every thread of it reads what every member has written after. `board` is [parity][index][PE][writer].
@@ -44,10 +55,12 @@ ISOTOPE_HD void meet(G group, const Team& team, int index, std::uint64_t rounds,
   // The last threads write: a leader that runs ahead of them would be seen.
   const std::size_t writers = group.size() < kWriters ? group.size() : kWriters;
   const std::size_t writer = group.size() - 1 - group.thread_rank();
+  [[maybe_unused]] Kept<C, G> kept(group, team, index);
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     for (int to = 0; to < team.size() && writer < writers; ++to)
       p(team, word(round, me, writer), value_of(me, index, round, writer), to);
     bool met = false;
+    if constexpr (C == Case::session) met = round % 2 == 0 ? kept.session.sync() : kept.session.barrier();
     if constexpr (C == Case::barrier) met = barrier(group, team, index);
     if constexpr (C == Case::sync) met = sync(group, team, index);
     if constexpr (C == Case::arrive) {
@@ -104,6 +117,37 @@ TEST_P(GroupSync, Sync) {
 }
 TEST_P(GroupSync, ArriveAndWait) {
   run([](World& world) { run_case<Case::arrive>(world); });
+}
+TEST_P(GroupSync, Session) {
+  run([](World& world) { run_case<Case::session>(world); });
+}
+
+// Sessions, syncs and sessions again at one index, half of the members the other way round: all count the same rounds.
+ISOTOPE_KERNEL void take_turns(Team team, Span<std::uint64_t> board, Span<std::uint64_t> wrong) {
+  const Block block = this_block();
+  for (int turn = 0; turn < 4; ++turn) {
+    if ((turn + team.rank()) % 2 == 0) {
+      meet<Case::session>(block, team, 3, 3, board, wrong);
+    } else {
+      meet<Case::sync>(block, team, 3, 3, board, wrong);
+    }
+    // The next turn begins with the same half of the board that this one ended with.
+    if (!barrier(block, team, 4)) return;
+  }
+}
+TEST_P(GroupSync, SessionsAndSyncsTakeTurns) {
+  run([](World& world) {
+    auto board = world.alloc<std::uint64_t>(kBoardWords);
+    auto wrong = world.alloc_zeroed<std::uint64_t>(1);
+    fill(board, kPoison);
+    world.barrier();
+    for (const std::uint32_t threads : {1u, 5u, 64u}) {
+      world.launch<take_turns>({.block = threads}, world.team(), board.span(), wrong.span());
+      world.synchronize();
+    }
+    EXPECT_EQ(wrong.get(0), 0u);
+    world.barrier();
+  });
 }
 
 // ---- several blocks at once -----------------------------------------------------------------------------------------
