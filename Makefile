@@ -67,11 +67,12 @@ test-gpu:
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library_checked -DISOTOPE_CHECKED=1
 	@tools/setup build test
 	@$(CONFIGURE)
-	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world gpu_register gpu_torch_register isotope_gpu_alloc gpu_collectives gpu_suite isotope_cli
+	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world gpu_register gpu_torch_register isotope_gpu_alloc gpu_collectives gpu_bulk_copy gpu_suite isotope_cli
 	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_world
 	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_register all
 	@tests/gpu/torch.sh $(ISOTOPE) $(BUILD)/lib
 	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_collectives all
+	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_bulk_copy all
 	@tests/gpu/suite.sh $(ISOTOPE) $(BUILD)/bin/gpu_suite
 
 bench-gpu:

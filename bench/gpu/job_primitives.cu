@@ -53,6 +53,18 @@ ISOTOPE_KERNEL void copies(Team team, char* dst, const char* src, std::size_t by
     put_bytes(block, team, dst + each * block.rank(), src + each * block.rank(), each, 1);
   }
 }
+/// The same by the copy engine, through all of the block's dynamic shared memory.
+template <bool Get>
+ISOTOPE_KERNEL void bulk_copies(Team team, char* dst, const char* src, std::size_t bytes) {
+  const Block block = this_block();
+  const std::size_t each = bytes / block.grid_size();
+  const Span<char> scratch = dynamic_shared<char>();
+  if constexpr (Get) {
+    get_bytes(block, team, dst + each * block.rank(), src + each * block.rank(), each, 1, scratch);
+  } else {
+    put_bytes(block, team, dst + each * block.rank(), src + each * block.rank(), each, 1, scratch);
+  }
+}
 ISOTOPE_KERNEL void adds(Team team, std::uint64_t* words, int rounds, int spread) {
   const Block block = this_block();
   std::uint64_t* word = words + (block.rank() * block.size() + block.thread_rank()) * static_cast<std::uint32_t>(spread) % (1 << 16);
@@ -139,19 +151,34 @@ class Bench {
       say("isotope", "put", bytes, blocks, 1024, "GB/s", rate(time([&] {
             for (int i = 0; works && i < kRepeats; ++i) world_.launch<copies<false>>(shape, team, to.data(), from.data(), bytes);
           })));
-      say("by hand", "put", bytes, blocks, 1024, "GB/s", rate(time([&] {
-            for (int i = 0; works && i < kRepeats; ++i)
-              beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(reinterpret_cast<uint4*>(team.at(to.data(), 1)),
-                                                               reinterpret_cast<const uint4*>(from.data()), bytes / 16);
-          })));
+      const double put_by_hand = rate(time([&] {
+        for (int i = 0; works && i < kRepeats; ++i)
+          beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(reinterpret_cast<uint4*>(team.at(to.data(), 1)),
+                                                           reinterpret_cast<const uint4*>(from.data()), bytes / 16);
+      }));
+      say("by hand", "put", bytes, blocks, 1024, "GB/s", put_by_hand);
       say("isotope", "get", bytes, blocks, 1024, "GB/s", rate(time([&] {
             for (int i = 0; works && i < kRepeats; ++i) world_.launch<copies<true>>(shape, team, to.data(), from.data(), bytes);
           })));
-      say("by hand", "get", bytes, blocks, 1024, "GB/s", rate(time([&] {
-            for (int i = 0; works && i < kRepeats; ++i)
-              beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(reinterpret_cast<uint4*>(to.data()),
-                                                               reinterpret_cast<const uint4*>(team.at(from.data(), 1)), bytes / 16);
+      const double get_by_hand = rate(time([&] {
+        for (int i = 0; works && i < kRepeats; ++i)
+          beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(reinterpret_cast<uint4*>(to.data()),
+                                                           reinterpret_cast<const uint4*>(team.at(from.data(), 1)), bytes / 16);
+      }));
+      say("by hand", "get", bytes, blocks, 1024, "GB/s", get_by_hand);
+      // By one thread of a small block and the copy engine. The limit is the same copy by hand, by 1024 threads.
+      constexpr int kFew = 128;
+      LaunchConfig bulk = shape;
+      bulk.block = kFew;
+      bulk.shared_bytes = 6 * 32 * 1024;
+      say("isotope", "put_bulk", bytes, blocks, kFew, "GB/s", rate(time([&] {
+            for (int i = 0; works && i < kRepeats; ++i) world_.launch<bulk_copies<false>>(bulk, team, to.data(), from.data(), bytes);
           })));
+      say("by hand", "put_bulk", bytes, blocks, kFew, "GB/s", put_by_hand);
+      say("isotope", "get_bulk", bytes, blocks, kFew, "GB/s", rate(time([&] {
+            for (int i = 0; works && i < kRepeats; ++i) world_.launch<bulk_copies<true>>(bulk, team, to.data(), from.data(), bytes);
+          })));
+      say("by hand", "get_bulk", bytes, blocks, kFew, "GB/s", get_by_hand);
     }
   }
 

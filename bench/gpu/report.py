@@ -20,7 +20,7 @@ def label(row):
         return f"{text}, {row['pes']} PEs, {row['threads']} threads"
     if row["name"] == "put_signal":
         return f"{text}, {size if size < 1024 else f'{size // 1024} Ki'}B, {row['threads']} threads"
-    if row["name"] in ("put", "get") or row["name"].startswith("atomic"):
+    if row["name"] in ("put", "get", "put_bulk", "get_bulk") or row["name"].startswith("atomic"):
         return f"{text}, {row['blocks']} block{'s' if row['blocks'] > 1 else ''}"
     return text
 

@@ -18,6 +18,7 @@
 #include "isotope/device/memory.hpp"
 #include "isotope/device/multimem.hpp"
 #include "isotope/device/rma.hpp"
+#include "isotope/device/scratch_copy.hpp"
 #include "isotope/device/signal.hpp"
 #include "isotope/device/sync.hpp"
 #include "isotope/device/sync_session.hpp"

@@ -6,6 +6,7 @@
 #include "isotope/device/atomic.hpp"
 #include "isotope/device/multimem.hpp"
 #include "isotope/device/rma.hpp"
+#include "isotope/device/scratch_copy.hpp"
 #include "isotope/device/sync.hpp"
 #include "isotope/device/vector.hpp"
 #include "isotope/device/waits.hpp"
@@ -96,6 +97,8 @@ ISOTOPE_HD void every_group_call(G group, const Team& team, const EveryCall& a) 
   get_nbi(group, team, dst, src, 0, Context{});
   put_signal(group, team, dst, src, a.signals, 1, SignalOp::add, 0);
   put_signal_nbi(group, team, dst, src, a.signals, 1, SignalOp::set, 0);
+  put(group, team, dst, src, 0, dynamic_shared<char>());
+  get(group, team, dst, src, 0, dynamic_shared<char>());
   iput(group, team, a.words, a.words + 8, 2, 1, 2, 0);
   iget(group, team, a.words, a.words + 8, 2, 1, 2, 0);
   fence(group, team);

@@ -7,16 +7,19 @@
 #pragma once
 
 #include "isotope/platform/cpu/atomic.hpp"
+#include "isotope/platform/cpu/bulk_copy.hpp"
 #include "isotope/platform/cpu/copy.hpp"
 #include "isotope/platform/cpu/multimem.hpp"
 #include "isotope/platform/cpu/thread.hpp"
 #if ISOTOPE_SIM
 #include "isotope/platform/sim/atomic.hpp"
+#include "isotope/platform/sim/bulk_copy.hpp"
 #include "isotope/platform/sim/copy.hpp"
 #include "isotope/platform/sim/thread.hpp"
 #endif  // ISOTOPE_SIM
 #if defined(__CUDACC__)
 #include "isotope/platform/cuda/atomic.hpp"
+#include "isotope/platform/cuda/bulk_copy.hpp"
 #include "isotope/platform/cuda/copy.hpp"
 #include "isotope/platform/cuda/multimem.hpp"
 #include "isotope/platform/cuda/thread.hpp"
