@@ -8,7 +8,7 @@
 // one each. Its contents are unspecified afterwards.
 //
 // The engine wants at least 2 KiB of scratch, at 128-byte alignment, and both ends in global memory at 16-byte alignment. Where
-// that is not so, on older GPUs, and on other platforms, the copy is the ordinary one. Up to 192 KiB make it faster.
+// that is not so, on older GPUs, and on other platforms, the copy is the ordinary one. It uses up to 192 KiB.
 #pragma once
 
 #include <cstddef>
