@@ -132,6 +132,15 @@ class Bench {
         say("isotope", "put_signal", bytes, 1, threads, "us", time([&] {
               world_.launch<put_ping_pong>(block, world_.team(), to.data(), from.data(), bytes, flag.data(), step(), kRounds);
             }) / kRounds / 2);
+        if (bytes % 16 != 0) continue;
+        const Team team = world_.team();
+        const int me = team.rank();
+        auto* mine = reinterpret_cast<unsigned long long*>(&flag.data()->value);
+        say("by hand", "put_signal", bytes, 1, threads, "us", time([&] {
+              beside::hand_ping_pong<<<1, threads, 0, raw_>>>(
+                  me, reinterpret_cast<uint4*>(team.at(to.data(), 1 - me)), reinterpret_cast<const uint4*>(from.data()),
+                  static_cast<unsigned>(bytes / 16), team.at(mine, 1 - me), mine, step(), kRounds);
+            }) / kRounds / 2);
       }
     }
   }

@@ -37,6 +37,9 @@ def best_shapes(rows):
         row = dict(ours)
         if peer:
             row["peer"], row["ratio"] = peer["peer"], float(f"{peer['peer'] / ours['ours']:.4g}")
+        limits = [row["limit"] for row in same if row["limit"]]
+        if limits:
+            row["limit"], row["limit_ratio"] = min(limits), float(f"{min(limits) / ours['ours']:.4g}")
         row["name"], row["threads"] = "put_signal", 0
         chosen.append(row)
     return others, chosen

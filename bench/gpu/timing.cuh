@@ -99,4 +99,41 @@ __global__ void __launch_bounds__(1024) hand_copy(uint4* dst, const uint4* src, 
   for (; i < each; i += blockDim.x) dst[i] = src[i];
 }
 
+/// One way and back of a message with its flag, between two blocks, as short as we can write it: PTX for this GPU alone, no
+/// deadline, words of 16 bytes, flags that every thread knows.
+__device__ __forceinline__ void hand_send(uint4* dst, const uint4* src, unsigned words, unsigned long long* flag,
+                                          unsigned long long round) {
+  __syncthreads();
+  constexpr unsigned kDeep = 4;
+  for (unsigned at = threadIdx.x / 32 * (kDeep * 32) + threadIdx.x % 32; at < words; at += blockDim.x * kDeep) {
+    uint4 held[kDeep];
+#pragma unroll
+    for (unsigned k = 0; k < kDeep; ++k)
+      if (at + k * 32 < words) held[k] = src[at + k * 32];
+#pragma unroll
+    for (unsigned k = 0; k < kDeep; ++k)
+      if (at + k * 32 < words) dst[at + k * 32] = held[k];
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(flag), "l"(round) : "memory");
+}
+__device__ __forceinline__ void hand_receive(const unsigned long long* flag, unsigned long long round) {
+  if (threadIdx.x == 0) {
+    unsigned long long found;
+    do {
+      asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(found) : "l"(flag) : "memory");
+    } while (found < round);
+  }
+  __syncthreads();
+}
+inline __global__ void __launch_bounds__(1024) hand_ping_pong(int me, uint4* dst, const uint4* src, unsigned words,
+                                                              unsigned long long* theirs, const unsigned long long* mine,
+                                                              unsigned long long first, int rounds) {
+  for (unsigned long long round = first; round < first + rounds; ++round) {
+    if (me == 0) hand_send(dst, src, words, theirs, round);
+    hand_receive(mine, round);
+    if (me == 1) hand_send(dst, src, words, theirs, round);
+  }
+}
+
 }  // namespace beside

@@ -110,7 +110,14 @@ bool GpuQueue::is_captured() const {
 std::unique_lock<std::mutex> GpuQueue::await_last_launch() {
   std::unique_lock turn(pace_mutex_);
   // Kernels end, by their deadlines if not otherwise.
-  while (last_launch_ && !is_captured() && !last_launch_->finished()) std::this_thread::yield();
+  while (last_launch_ && !is_captured()) {
+    const CUresult result = gpu_->calls().cuEventQuery(static_cast<const GpuEvent&>(*last_launch_).event());
+    if (result == CUDA_ERROR_NOT_PERMITTED)
+      throw Error(Code::invalid_argument, "a kernel was launched inside a host callback of a stream; the GPU's driver allows "
+                                          "none of its calls there");
+    if (result != CUDA_ERROR_NOT_READY) break;
+    std::this_thread::yield();
+  }
   return turn;
 }
 

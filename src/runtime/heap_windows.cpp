@@ -34,7 +34,9 @@ Heap::Block Heap::register_memory(void* data, std::uint64_t bytes, CallSite site
   Object object;
   Proposal done;
   try {
-    const std::vector<Proposal> all = agree(kCall, mine, site, nullptr);
+    Waiting waiting;
+    const std::vector<Proposal> all = agree(kCall, mine, site, &waiting);
+    recycle(waiting, site);  // what all have let go of holds the users' memory, too
     object = place_window(data, all, site);
     const std::vector<std::vector<cuda::SharedPiece>> pieces = world_->gather_lists(kCall, offer.pieces, site);
     done = mine;

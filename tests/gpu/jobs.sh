@@ -11,7 +11,7 @@ if [ -n "$why_not" ]; then
   exit 0
 fi
 failed=0
-for pes in 1 2 3 5 8; do
+for pes in 1 2 3 4 5 8; do
   for way in --threads ""; do
     printf '%-12s %d PEs: ' "${way:-processes}" "$pes"
     # shellcheck disable=SC2086  # an empty way is no argument

@@ -20,14 +20,15 @@ ISOTOPE_HD bool collect(G group, const Team& team, const Channel& channel, T* ds
   }
   // Everyone's count, in one packet each.
   std::size_t before = 0, all = 0;
-  const auto mine = [&](int, std::size_t) { return static_cast<std::uint64_t>(n); };
+  const std::uint64_t mine = n;
+  const detail::Outgoing<detail::Ll16> out{reinterpret_cast<const char*>(&mine), 0, sizeof(mine), sizeof(mine)};
   const auto take = [&](std::size_t, const auto& for_each) {
     return for_each([&](int k, std::uint64_t count) {
       if (k < team.rank()) before += count;
       all += count;
     });
   };
-  if (!detail::packet_round<detail::Ll16>(on, true, sizeof(std::uint64_t), true, mine, take)) return false;
+  if (!detail::packet_round<detail::Ll16>(on, true, true, out, take)) return false;
   // The first thread has read them. Who has told its count is past its earlier use of dst: ordered here, before the others go on.
   detail::fence_to(team);
   before = group.broadcast(static_cast<std::uint64_t>(before));

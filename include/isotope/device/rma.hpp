@@ -92,13 +92,14 @@ ISOTOPE_HD void start_get(G group, const Team& team, void* dst, const void* src,
 template <Blocking B, Group G>
 ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                 std::uint64_t value, SignalOp op, int to, Call call) {
-  // Both addresses before the first byte. Every thread looks, so that all of them know.
-  const bool good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
-                    remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
+  // Both addresses before the first byte. One thread that knows of a stop is enough: no signal goes out without all of its data.
+  const bool mine_is_good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
+                            remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
+  const bool good = agree(group, mine_is_good);
   const std::ptrdiff_t there = good ? team.distance(to) : 0;
   char* theirs = static_cast<char*>(dst) + there;
-  auto* word = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(&flag->value) + there);
-  group.sync();
+  static_assert(offsetof(Signal, value) == 0);
+  auto* word = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(flag) + there);
   if constexpr (B == Blocking::no) {
     if (good && platform::put_signal_later(group.is_leader(), theirs, src, bytes, word, value, op)) return;
   }

@@ -148,7 +148,9 @@ class World {
   Teams2d split_2d(const Team& parent, int x_range, CallSite site = CallSite::current());
 
   // ---- kernels ------------------------------------------------------------------------------------------------------
-  /// Enqueues `Kernel(arguments...)` for every thread of the grid. Returns at once; failures come from synchronize().
+  /// Enqueues `Kernel(arguments...)` for every thread of the grid. Returns at once; failures come from synchronize(). Where PEs
+  /// are threads that share a GPU it first waits until the stream's last launch is over (docs/gpu.md says why): what that one
+  /// waits for must not come after this call.
   /// `MaxThreads`: blocks have no more threads than this, so that on a GPU each may have more registers. `Gpu` is not for
   /// callers: it tells the launches of files that were compiled for a GPU from the others'.
   template <auto Kernel, int MaxThreads = static_cast<int>(kMaxBlockThreads), bool Gpu = ISOTOPE_GPU_COMPILER, class... A>

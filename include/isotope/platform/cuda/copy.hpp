@@ -87,8 +87,8 @@ __device__ __noinline__ inline void copy_share_of_any(char* dst, const char* src
 /// Pieces of larger copies are counted in 64 bits, more slowly.
 inline constexpr std::size_t kMostPieces = std::size_t{1} << 35;
 
-/// This thread's part of a copy that `size` threads make together. Four loads are under way: enough for blocks of 1024 threads,
-/// and it leaves the registers to the caller's kernel.
+/// This thread's part of a copy that `size` threads make together. Four loads are under way, which leaves the registers to the
+/// caller's kernel.
 ISOTOPE_DEVICE void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   auto* to = static_cast<char*>(dst);
   const auto* from = static_cast<const char*>(src);
