@@ -81,7 +81,8 @@ std::vector<Algo> algorithms_of(Collective collective) {
 ChoiceTable ChoiceTable::built_in_for_gpus() {
   using enum Collective;
   // Data that carries its own flag while a thread has few words of it; then whole buffers between two meetings. From
-  // bench/results/h200-collectives.json, where 2 and 4 PEs share a GPU; the limits between its sizes, and 8 PEs, are guesses.
+  // bench/results/h200-collectives.json, where 2 and 4 PEs share a GPU, and for reduce_scatter from h200-collectives-variants.json;
+  // the limits between their sizes, and 8 PEs, are guesses.
   struct Limits {
     int pes;
     std::size_t reduced, scattered, moved;  // the most bytes that go as packets: of the whole, and of a member's block
