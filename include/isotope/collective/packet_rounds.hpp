@@ -78,9 +78,10 @@ ISOTOPE_HD typename P::Data send_to_each(const Stage<G>& on, const Outgoing<P>& 
   return data[0];
 }
 
-/// Whether the usual numbers of PEs that share a GPU have code of their own, with all members' words in registers.
+/// Whether the usual numbers of PEs that share a GPU have code of their own, with all members' words in registers. Also under the
+/// checker, which has no GPU and finds its bugs all the same.
 template <class P>
-inline constexpr bool kOwnCode = platform::kIsGpu && sizeof(typename P::Raw) <= 16;
+inline constexpr bool kOwnCode = (platform::kIsGpu || ISOTOPE_SIM) && sizeof(typename P::Raw) <= 16;
 
 /// Waits for the word of each of `Others` other members and gives all to `each`, in rank order.
 template <class P, int Others, Group G, class Each>
