@@ -116,6 +116,9 @@ ISOTOPE_HD void every_group_call(G group, const Team& team, const EveryCall& a) 
   sync(group, team, 1);
   sync(group, team, 2, Order::relaxed);
   wait(group, team, arrive(group, team, 3));
+  SyncSession session(group, team, 4);
+  session.sync(Order::relaxed);
+  session.barrier();
   a.epoch.next(group);
 }
 

@@ -184,6 +184,7 @@ ISOTOPE_KERNEL void meet(Team team, int form, int* gave_up) {
   if (form == 0) met = barrier(group, team, kIndex);
   if (form == 1) met = sync(group, team, kIndex);
   if (form == 2) met = wait(group, team, arrive(group, team, kIndex));
+  if (form == 3) met = SyncSession(group, team, kIndex).sync();
   gave_up[this_block().thread_rank()] = !met;
 }
 
@@ -191,15 +192,15 @@ ISOTOPE_KERNEL void meet(Team team, int form, int* gave_up) {
 TEST_P(WaitsDeadline, OfABarrierNamesWhoIsMissing) {
   if (GetParam().pes == 1) GTEST_SKIP() << "one PE is never missing";
   run([](World& world) {
-    static constexpr const char* kBarriers[] = {"barrier at ", "sync at ", "wait at "};
+    static constexpr const char* kBarriers[] = {"barrier at ", "sync at ", "wait at ", "SyncSession::sync at "};
     auto gave_up = world.alloc<int>(kThreads);
-    for (int form = 0; form < 3; ++form) {
+    for (int form = 0; form < 4; ++form) {
       // A team that was stopped in a barrier is out of step afterwards.
       OwnedTeam team = world.split_strided(world.team(), 0, 1, world.size());
       fill(gave_up, 0);
       if (world.rank() != 0) {
         with_short_deadline(world, [&] {
-          const LaunchConfig config{.block = form == 0 ? kThreads : 1};
+          const LaunchConfig config{.block = form % 3 == 0 ? kThreads : 1};
           world.launch<meet<Block>>(config, team.team(), form, gave_up.data());
           const Error error = error_of(world);
           EXPECT_EQ(error.code(), Code::timeout) << error.what();
