@@ -8,6 +8,7 @@
 #include "isotope/device/rma.hpp"
 #include "isotope/device/scratch_copy.hpp"
 #include "isotope/device/sync.hpp"
+#include "isotope/device/sync_session.hpp"
 #include "isotope/device/vector.hpp"
 #include "isotope/device/waits.hpp"
 
