@@ -32,13 +32,7 @@ int AddressSpace::slot_of(const void* address) const noexcept {
 
 void AddressSpace::give_access(const Mapping& mapping, const std::vector<int>& devices) const {
   std::vector<CUmemAccessDesc> access;
-  for (const int device : devices) {
-    CUmemAccessDesc one{};
-    one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    one.location.id = device;
-    one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    access.push_back(one);
-  }
+  for (const int device : devices) access.push_back(access_by(device));
   check(calls_->cuMemSetAccess(mapping.at, mapping.bytes, access.data(), access.size()), "cuMemSetAccess");
 }
 

@@ -13,20 +13,24 @@ CUmemAllocationHandleType handle_type(Travel travel) noexcept {
   return travel == Travel::fabric ? CU_MEM_HANDLE_TYPE_FABRIC : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 }
 
-namespace {
-
-CUmemAllocationProp properties_of(CUdevice device, Travel travel) {
+CUmemAllocationProp memory_of(CUdevice device, CUmemAllocationHandleType types) noexcept {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.requestedHandleTypes = handle_type(travel);
+  properties.requestedHandleTypes = types;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device;
   return properties;
 }
 
-static_assert(sizeof(CUmemFabricHandle) == sizeof SharedPiece::name);
+CUmemAccessDesc access_by(CUdevice device) noexcept {
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = device;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
 
-}  // namespace
+static_assert(sizeof(CUmemFabricHandle) == sizeof SharedPiece::name);
 
 bool fabric_works(const Driver& calls, CUdevice device) noexcept {
   int promised = 0;
@@ -34,7 +38,7 @@ bool fabric_works(const Driver& calls, CUdevice device) noexcept {
       promised == 0) {
     return false;
   }
-  const CUmemAllocationProp properties = properties_of(device, Travel::fabric);
+  const CUmemAllocationProp properties = memory_of(device, handle_type(Travel::fabric));
   CUmemGenericAllocationHandle made = 0, again = 0;
   if (calls.cuMemCreate(&made, kChunkGranule, &properties, 0) != CUDA_SUCCESS) return false;
   CUmemFabricHandle name{};
@@ -47,7 +51,7 @@ bool fabric_works(const Driver& calls, CUdevice device) noexcept {
 
 Chunk Chunk::create(const Gpu& gpu, std::uint64_t bytes, Travel travel) {
   const Current current(gpu.context());
-  const CUmemAllocationProp properties = properties_of(gpu.device(), travel);
+  const CUmemAllocationProp properties = memory_of(gpu.device(), handle_type(travel));
   CUmemGenericAllocationHandle handle = 0;
   const CUresult result = gpu.calls().cuMemCreate(&handle, bytes, &properties, 0);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {

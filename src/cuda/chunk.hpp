@@ -17,6 +17,10 @@ inline constexpr std::uint64_t kChunkGranule = std::uint64_t{2} << 20;
 enum class Travel { descriptors, fabric };
 CUmemAllocationHandleType handle_type(Travel travel) noexcept;
 
+/// Memory of a GPU that can be exported as `types`, and the right of one to read and write.
+CUmemAllocationProp memory_of(CUdevice device, CUmemAllocationHandleType types) noexcept;
+CUmemAccessDesc access_by(CUdevice device) noexcept;
+
 /// Whether pieces of the GPU's memory can really travel as fabric handles: its attribute promises it also where the
 /// process may use no channel of the fabric, so one is tried.
 bool fabric_works(const Driver& calls, CUdevice device) noexcept;

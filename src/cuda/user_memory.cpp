@@ -67,11 +67,7 @@ std::vector<CUmemAccessDesc> all_that_reach(const Driver& calls, CUdevice device
     if (calls.cuDeviceGet(&other, index) != CUDA_SUCCESS) continue;
     if (other != device) calls.cuDeviceCanAccessPeer(&reaches, other, device);
     if (other != device && reaches == 0) continue;
-    CUmemAccessDesc one{};
-    one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    one.location.id = other;
-    one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    access.push_back(one);
+    access.push_back(access_by(other));
   }
   return access;
 }
@@ -118,17 +114,14 @@ Travel travel_of(const Chunk& chunk, Travel rather) {
 void* allocate_user_memory(std::uint64_t bytes, int device) {
   PrimaryContext primary(device);
   const Driver& calls = primary.calls();
-  const Current current(primary.context());
+  const CurrentAtEnd current(primary.context());  // where it fails, the context may go with `primary`
   const std::uint64_t size = bytes == 0 ? kChunkGranule : (bytes + kChunkGranule - 1) / kChunkGranule * kChunkGranule;
   if (size < bytes) throw Error(Code::out_of_heap, fmt::format("{} bytes are more than any GPU has", bytes));
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.location.id = primary.device();
   // Both ways where there are two: the job that will register it has not chosen yet.
-  properties.requestedHandleTypes =
-      static_cast<CUmemAllocationHandleType>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
-                                             (fabric_works(calls, primary.device()) ? CU_MEM_HANDLE_TYPE_FABRIC : 0));
+  const CUmemAllocationProp properties =
+      memory_of(primary.device(), static_cast<CUmemAllocationHandleType>(
+                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                                      (fabric_works(calls, primary.device()) ? CU_MEM_HANDLE_TYPE_FABRIC : 0)));
   CUmemGenericAllocationHandle handle = 0;
   CUdeviceptr at = 0;
   check(calls.cuMemCreate(&handle, size, &properties, 0), "cuMemCreate", Code::out_of_heap);

@@ -183,6 +183,17 @@ TEST_P(GpuRegister, AddressesAreUsedAgain) {
   });
 }
 
+// No other collective call between them: registering recycles what all have let go of.
+TEST_P(GpuRegister, OneAfterAnotherWithoutFree) {
+  run([](World& world) {
+    const Segment segment(gpu_of(world), {128 * kGranule});
+    for (int round = 0; round < 6; ++round) {
+      const auto x = world.register_memory(Span<char>(segment.data(), 128 * kGranule));
+      EXPECT_EQ(x.size(), 128 * kGranule);
+    }
+  });
+}
+
 TEST(GpuAllocator, RefusesInWordsAndNull) {
   fake_cuda::reset({.gpus = 1, .memory = 64 << 20});
   ::testing::internal::CaptureStderr();

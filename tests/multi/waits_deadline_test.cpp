@@ -248,5 +248,31 @@ TEST_P(WaitsDeadline, OfAGridWithABlockThatStaysAway) {
   });
 }
 
+// ---- what a group sends after one of its threads gave up --------------------------------------------------------------
+// The others may have come to the call before that: no signal goes out without all of its data.
+ISOTOPE_KERNEL void give_up_and_send(Team team, const Signal* never, Signal* arrived, std::uint64_t* inbox,
+                                     const std::uint64_t* outbox) {
+  const Block block = this_block();
+  if (block.thread_rank() == kThreads - 1) (void)wait_until(this_thread(), team, never, Cmp::ge, 1);
+  put_signal_bytes(block, team, inbox, outbox, kThreads * sizeof(std::uint64_t), arrived, 1, SignalOp::add,
+                   (team.rank() + 1) % team.size());
+}
+
+TEST_P(WaitsDeadline, OfOneThreadHoldsTheGroupsSignalBack) {
+  run([](World& world) {
+    auto never = world.alloc_zeroed<Signal>(1), arrived = world.alloc_zeroed<Signal>(1);
+    auto inbox = world.alloc_zeroed<std::uint64_t>(kThreads), outbox = world.alloc<std::uint64_t>(kThreads);
+    fill(outbox, std::uint64_t{7});
+    with_short_deadline(world, [&] {
+      world.launch<give_up_and_send>({.block = kThreads}, world.team(), never.data(), arrived.data(), inbox.data(),
+                                     outbox.data());
+      EXPECT_EQ(error_of(world).code(), Code::timeout);
+    });
+    world.barrier();
+    EXPECT_EQ(arrived.get(0).value, 0u);
+    world.barrier();
+  });
+}
+
 }  // namespace
 }  // namespace isotope

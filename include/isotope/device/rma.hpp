@@ -92,10 +92,13 @@ ISOTOPE_HD void start_get(G group, const Team& team, void* dst, const void* src,
 template <Blocking B, Group G>
 ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                 std::uint64_t value, SignalOp op, int to, Call call) {
-  // Both addresses before the first byte. One thread that knows of a stop is enough: no signal goes out without all of its data.
+  // No signal goes out without all of its data: a stop that one thread of the group knows of is known to all after they met.
+  // They look after that, or, where each knows of its own stops alone, tell each other.
+  if constexpr (platform::kStopIsCheap) group.sync();
+  // Both addresses before the first byte.
   const bool mine_is_good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
                             remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
-  const bool good = agree(group, mine_is_good);
+  const bool good = platform::kStopIsCheap ? mine_is_good : agree(group, mine_is_good);
   const std::ptrdiff_t there = good ? team.distance(to) : 0;
   char* theirs = static_cast<char*>(dst) + there;
   static_assert(offsetof(Signal, value) == 0);

@@ -8,7 +8,7 @@
 // one each. Its contents are unspecified afterwards.
 //
 // The engine wants at least 2 KiB of scratch, at 128-byte alignment, and both ends in global memory at 16-byte alignment. Where
-// that is not so, on older GPUs, and on other platforms, the copy is the ordinary one. It uses up to 192 KiB.
+// that is not so, on older GPUs, and on other platforms, the copy is the ordinary one. It uses up to 192 KiB and 128 bytes.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ namespace detail {
 
 inline constexpr std::size_t kLeastScratch = 2048;
 
-/// The group synchronises around it. Whether the engine makes the copy depends on the arguments alone: all threads agree.
+/// The group synchronises around it. A copy that is not `good` for one thread is made by none.
 template <Group G>
 ISOTOPE_HD void copy_through(G group, bool good, void* dst, const void* src, std::size_t bytes, Span<char> scratch) {
   const bool bulk = scratch.size() >= kLeastScratch &&
                     platform::can_bulk_copy(dst, src, bytes, scratch.data(), scratch.size());
   if (bulk) platform::begin_bulk_copy();
-  group.sync();
+  good = agree(group, good) && good;
   if (good && bulk) {
     platform::bulk_copy_share(dst, src, bytes, group.thread_rank(), group.size(), scratch.data(), scratch.size());
   } else if (good) {

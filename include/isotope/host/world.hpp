@@ -124,9 +124,9 @@ class World {
   /// On a GPU it is memory of the GPU that this PE drives, any part of what isotope_gpu_alloc, PyTorch's expandable segments
   /// or cuMemCreate and cuMemMap have made, in one allocation or several back to back; it begins at the same distance
   /// from a multiple of 2 MiB on every PE (else Error misaligned). Memory of cudaMalloc cannot be: CUDA maps it nowhere else
-  /// (Error not_supported, with what to do). What the caller frees is really free after the first alloc or free
-  /// that follows when all PEs have let go. Kernels that use both addresses of a byte order their accesses by the end of a kernel, or by
-  /// fence.proxy.alias.
+  /// (Error not_supported, with what to do). What the caller frees is really free after the first
+  /// alloc, free or register_memory that follows when all PEs have let go. Kernels that use both addresses of a byte order
+  /// their accesses by the end of a kernel, or by fence.proxy.alias.
   template <class T>
   Symmetric<T> register_memory(Span<T> data, CallSite site = CallSite::current()) {
     static_assert(std::is_trivially_copyable_v<T>, "symmetric objects hold plain data: peers copy their bytes");
