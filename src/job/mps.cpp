@@ -150,8 +150,13 @@ void MpsDaemon::forget_in_child() noexcept { pidfd_.reset(); }
 
 void MpsDaemon::await_answer() const {
   const os::Deadline deadline = after(limits_.answer);
+  const std::string said_to = folder_ + "/client.out";
+  std::string said;
   while (!deadline.passed()) {
+    // The deadline cuts a question short before its words are out. They count when it had most of the time there was.
+    const os::Deadline fair = after(limits_.answer / 2);
     const auto answer = ask("get_server_list", deadline);
+    if (answer || said.empty() || fair.passed()) said = last_words(said_to);
     if (const auto end = os::end_of(pidfd_.get())) {
       refuse(fmt::format("{} {} instead of serving; {}", program_, how_it_ended(*end),
                          last_words(folder_ + "/daemon.out")));
@@ -161,7 +166,7 @@ void MpsDaemon::await_answer() const {
     os::poll_fds({&watched, 1}, deadline.poll_timeout_ms(kAskAgainMs));
   }
   refuse(fmt::format("{} did not answer within {}; asked for its servers, {}", program_, name_duration(limits_.answer),
-                     last_words(folder_ + "/client.out")));
+                     said));
 }
 
 /// Runs nvidia-cuda-mps-control with one command on its input, as a user would. Nothing when it was killed since the

@@ -120,6 +120,7 @@ if [ "$1" = -f ]; then
   done
 fi
 read -r command
+while [ $mode = hangs ] && ! [ -p $pipe/control ]; do :; done
 if ! [ -p $pipe/control ]; then
   echo 'Cannot find MPS control daemon process'
   exit 1

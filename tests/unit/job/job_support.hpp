@@ -43,6 +43,10 @@ inline int sit() {
   for (;;) ::pause();
 }
 
+/// Seconds in which what needs no waiting is over on a machine that is busy with other things too. PEs that are not
+/// ended sit for a minute.
+inline constexpr double kSoon = 10;
+
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }

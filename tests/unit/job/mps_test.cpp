@@ -209,7 +209,7 @@ TEST(Mps, ALauncherThatEndsWhileItWaitsForTheDaemonLeavesNothing) {
     const Stopwatch watch;
     ::kill(launcher, signal);
     expect_cleared(mps);
-    EXPECT_LE(watch.seconds(), 5);
+    EXPECT_LE(watch.seconds(), 8);
     EXPECT_EQ(mps.count("pe"), 0);
   }
 }
@@ -247,7 +247,7 @@ TEST(MpsRefusal, ADaemonThatEndsIsQuoted) {
   FakeMps mps("fails");
   const Stopwatch watch;
   const std::string message = refusal([&] { run_program(on_cuda(2), shell(mps.note("pe"))); });
-  EXPECT_LE(watch.seconds(), 5);
+  EXPECT_LE(watch.seconds(), 8);
   expect_says(message, "exited with status 3 instead of serving; it said: no such device, says the fake");
   expect_says(message, "--allow-time-slicing");
   EXPECT_EQ(mps.count("pe"), 0);
@@ -269,10 +269,10 @@ TEST(MpsRefusal, ADaemonThatDoesNotAnswerIsGivenUpInTime) {
   for (const std::string mode : {"deaf", "hangs"}) {
     FakeMps mps(mode);
     const Stopwatch watch;
-    const std::string message = start_and_stop({1500ms, 200ms});
-    EXPECT_GE(watch.seconds(), 1.5);
-    EXPECT_LE(watch.seconds(), 4);
-    expect_says(message, "did not answer within 1.5 s");
+    const std::string message = start_and_stop({2500ms, 200ms});
+    EXPECT_GE(watch.seconds(), 2.5);
+    EXPECT_LE(watch.seconds(), 8) << "the patience of a job, not that of this test";
+    expect_says(message, "did not answer within 2.5 s");
     expect_says(message, mode == "deaf" ? "it said: Cannot find MPS control daemon process" : "it said nothing");
     expect_says(message, "--allow-time-slicing");
     EXPECT_EQ(mps.folders_left(), Lines{});
@@ -286,7 +286,7 @@ TEST(Mps, ADaemonThatDoesNotQuitIsKilledWithItsServer) {
   const Stopwatch watch;
   EXPECT_EQ(start_and_stop({10s, 300ms}), "not refused");
   EXPECT_GE(watch.seconds(), 0.3);
-  EXPECT_LE(watch.seconds(), 3);
+  EXPECT_LE(watch.seconds(), 4.5) << "the patience of a job";
   expect_gone(mps);
 }
 
