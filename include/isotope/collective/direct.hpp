@@ -119,13 +119,22 @@ ISOTOPE_HD bool scan_direct(const Stage<G>& on, const R& r, char* dst, const cha
   return meet_last(on);
 }
 
+/// Of a copy by one thread to all members.
+inline constexpr std::size_t kPieceForAll = std::size_t{64} << 10;
+
 /// push: each member gives its block to everyone.
 template <Group G>
 ISOTOPE_HD bool all_gather_push(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
   if (!meet_first(on)) return false;
   char* place = dst + blocks.begin(on.me());
   const std::size_t in_all = blocks.each * static_cast<std::size_t>(on.members());
-  for (int k = 0; k < on.members(); ++k) move(on, on.team.at(place, on.next(k)), src, blocks.each, in_all);
+  // By pieces that stay in the nearest cache, so that what goes to several members is read once; the last member is this one, whose
+  // own copy may be the same place.
+  const std::size_t piece = platform::kIsGpu || on.group.size() > 1 ? blocks.each : kPieceForAll;
+  for (std::size_t at = 0; at < blocks.each; at += piece) {
+    const std::size_t n = blocks.each - at < piece ? blocks.each - at : piece;
+    for (int k = 1; k <= on.members(); ++k) move(on, on.team.at(place + at, on.next(k)), src + at, n, in_all);
+  }
   return meet_last(on);
 }
 

@@ -9,22 +9,6 @@
 namespace isotope {
 namespace {
 
-TEST(CopyPastCaches, MovesEveryByteOnceWhateverTheAlignment) {
-  std::vector<unsigned char> from(1000), to(1000);
-  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + 1);
-  for (const std::size_t skew : {0u, 1u, 15u, 16u, 63u}) {
-    for (const std::size_t start : {0u, 1u, 8u, 33u, 63u}) {
-      for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 127u, 128u, 500u}) {
-        std::memset(to.data(), 0, to.size());
-        platform::copy_past_caches(to.data() + start, from.data() + skew, bytes);
-        platform::end_copies_past_caches();
-        for (std::size_t i = 0; i < to.size(); ++i)
-          ASSERT_EQ(to[i], i >= start && i < start + bytes ? from[i - start + skew] : 0) << start << " " << skew << " " << bytes;
-      }
-    }
-  }
-}
-
 /// Sums three arrays of `count` elements into two, and looks at every element and at those around.
 void expect_sums(std::size_t count) {
   std::vector<std::vector<std::uint32_t>> in(3), out(2);

@@ -5,26 +5,31 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif  // __SSE2__
-
 namespace isotope::cpu {
+
+/// From here on it pays to ask what this processor copies fastest by, which copy_large does.
+inline constexpr std::size_t kLargeCopy = std::size_t{64} << 10;
+void copy_large(void* dst, const void* src, std::size_t bytes);
+
+inline void copy_bytes(void* dst, const void* src, std::size_t bytes) {
+  if (bytes < kLargeCopy) {
+    std::memcpy(dst, src, bytes);
+  } else {
+    copy_large(dst, src, bytes);
+  }
+}
 
 /// This thread's part of a copy that `size` threads make together: a contiguous share in whole cache lines, so that
 /// neighbours do not fight for one.
 inline void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
-  if (size == 1) {
-    std::memcpy(dst, src, bytes);
-    return;
-  }
+  if (size == 1) return copy_bytes(dst, src, bytes);
   constexpr std::size_t kLine = 64;
   const std::size_t lines = (bytes + kLine - 1) / kLine;
   const std::size_t each = (lines + size - 1) / size * kLine;
   const std::size_t from = each * rank;
   if (from >= bytes) return;
   const std::size_t count = bytes - from < each ? bytes - from : each;
-  std::memcpy(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, count);
+  copy_bytes(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, count);
 }
 
 /// The same for kernels that do nothing else: on a GPU they have registers for more loads at a time.
@@ -39,29 +44,8 @@ inline void start_copy_share(void* dst, const void* src, std::size_t bytes, std:
 
 /// A copy whose target nobody reads before it would have left the caches anyway: it does not pass through them, which spares
 /// reading each line before it is written. end_copies_past_caches() comes before what tells others of it.
-inline void copy_past_caches(void* dst, const void* src, std::size_t bytes) {
-#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
-  auto* to = static_cast<char*>(dst);
-  const auto* from = static_cast<const char*>(src);
-  std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(to)) & 63;
-  if (head > bytes) head = bytes;
-  std::memcpy(to, from, head);
-  std::size_t at = head;
-  for (; at + 64 <= bytes; at += 64) {
-    for (std::size_t i = 0; i < 64; i += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + at + i),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at + i)));
-  }
-  std::memcpy(to + at, from + at, bytes - at);
-#else
-  std::memcpy(dst, src, bytes);
-#endif  // __SSE2__
-}
-inline void end_copies_past_caches() {
-#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
-  _mm_sfence();
-#endif  // __SSE2__
-}
+void copy_past_caches(void* dst, const void* src, std::size_t bytes);
+void end_copies_past_caches();
 
 /// A plain access of sizeof(V) bytes, aligned so; not atomic.
 template <class V>
