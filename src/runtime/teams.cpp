@@ -60,6 +60,7 @@ Team TeamAccess::make(int rank, const std::vector<std::int32_t>& members, int wo
   team.multicast_bytes_ = device.multicast_bytes;
   if (const auto line = as_strided(members)) {
     team.pe_stride_ = line->second;
+    team.member_bytes_ = line->second * slot_bytes;
   } else {
     team.table_ = device.table;
     team.host_table_ = host.table;

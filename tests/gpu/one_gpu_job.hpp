@@ -22,6 +22,7 @@ struct TeamAccess {
     team.size_ = size;
     team.world_rank_ = rank;
     team.slot_bytes_ = slot_bytes;
+    team.member_bytes_ = slot_bytes;
     team.state_ = state;
     team.words_ = words;
     team.table_ = table;

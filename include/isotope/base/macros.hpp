@@ -6,6 +6,7 @@
 // ISOTOPE_COLD    a function that is rarely called and stays out of line
 // ISOTOPE_UNROLL  before a loop of few turns that must not stay one
 // ISOTOPE_GPU_UNROLL  the same on a GPU, where arrays that a loop indexes leave the registers; a CPU makes vectors of it
+// ISOTOPE_GPU_ROLLED  before a loop that a GPU's compiler must leave one
 // ISOTOPE_CHECKED 1 in the `checked` preset: assertions and device-side argument checks are on
 // ISOTOPE_SIM     1 in code that is compiled for the checker (isotope_add_check)
 #pragma once
@@ -21,6 +22,7 @@
 #define ISOTOPE_COLD __host__ __device__ __noinline__ inline
 #define ISOTOPE_UNROLL _Pragma("unroll")
 #define ISOTOPE_GPU_UNROLL _Pragma("unroll")
+#define ISOTOPE_GPU_ROLLED _Pragma("unroll 1")
 #else
 #if ISOTOPE_SIM
 // Inlined always: so the line that a finding names is one of the user's.
@@ -33,6 +35,7 @@
 #define ISOTOPE_COLD __attribute__((noinline, cold)) inline
 #define ISOTOPE_UNROLL _Pragma("GCC unroll 16")
 #define ISOTOPE_GPU_UNROLL
+#define ISOTOPE_GPU_ROLLED
 #endif  // __CUDACC__
 
 // Whether this file is compiled for GPUs too, so that its kernels can be launched on one; and a name for an inline namespace

@@ -64,17 +64,24 @@ template <class P, int Others, Group G>
 ISOTOPE_HD typename P::Data send_to_each(const Stage<G>& on, const Outgoing<P>& out, char* slot, std::size_t word,
                                          std::uint64_t round) {
   typename P::Data data[Others + 1];
-  if (out.is_wide(word)) {
+  const bool wide = out.is_wide(word);
+  if (wide) {
     ISOTOPE_UNROLL
     for (int i = 0; i <= Others; ++i) data[i] = out.wide(on.next(i), word);
-    ISOTOPE_UNROLL
-    for (int i = 0; i <= Others; ++i) data[i] = P::prepare(data[i], out.element);
   } else {
     ISOTOPE_UNROLL
     for (int i = 0; i <= Others; ++i) data[i] = out(on.next(i), word);
   }
+  // While the reads are under way.
+  char* there[Others];
   ISOTOPE_UNROLL
-  for (int i = 1; i <= Others; ++i) P::send(on.team.at(slot, on.next(i)), word, data[i], round);
+  for (int i = 0; i < Others; ++i) there[i] = on.team.at(slot, on.next(i + 1));
+  if (wide) {
+    ISOTOPE_UNROLL
+    for (int i = 0; i <= Others; ++i) data[i] = P::prepare(data[i], out.element);
+  }
+  ISOTOPE_UNROLL
+  for (int i = 0; i < Others; ++i) P::send(there[i], word, data[i + 1], round);
   return data[0];
 }
 
@@ -122,7 +129,13 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, bool alike, c
   bool well = !on.team.stopped();
   if (well) {
     char* mine = on.channel.slot(P::kKind, round, me);
-    for (std::size_t word = first; word < count; word += step) {
+    // Between two, the other's address is worked out once; among more, each as it is needed is sooner.
+    const bool to_one = kOwnCode<P> && alike && members == 2;
+    if (to_one) {
+      char* there = on.team.at(mine, on.next());
+      for (std::size_t word = first; word < count; word += step) P::send(there, word, word == first ? ahead : out(me, word), round);
+    }
+    for (std::size_t word = first; word < count && !to_one; word += step) {
       if constexpr (kOwnCode<P>) {
         if (!alike && by_own_code) {
           const typename P::Data own = members == 2 ? send_to_each<P, 1>(on, out, mine, word, round)

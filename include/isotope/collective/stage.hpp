@@ -60,9 +60,8 @@ ISOTOPE_HD bool meet(const Stage<G>& on, Order order = Order::acq_rel) {
   on.group.sync();
   const ChannelBarrier where{on.channel.words()};
   const std::uint64_t last = on.met != 0 ? on.met : *where.rounds(on.team);
-  const Arrival arrival = come_to(on.group, on.team, where, last, Arrival{0, 0, order, false});
-  on.met = arrival.round;
-  return await_at(on.group, on.team, where, arrival, on.call);
+  on.met = last + 1;
+  return meet_at(on.group, on.team, where, last, order, on.call);
 }
 /// The meeting that begins a call, which has written nothing yet, and the one that ends it, which reads nothing after.
 template <Group G>

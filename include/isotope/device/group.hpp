@@ -105,6 +105,8 @@ class Warp {
   }
   template <LaneValue T>
   ISOTOPE_HD T broadcast(T value) const {
+    // As a block's does it orders memory: what lane 0 has acquired is there for all. A shuffle alone does not on a GPU.
+    if constexpr (platform::kIsGpu) sync();
     return shuffle(value, 0);
   }
   /// Bit per lane whose predicate holds.
@@ -174,6 +176,7 @@ ISOTOPE_HD bool agree(G group, bool well) {
   if constexpr (std::same_as<G, Thread>) {
     return well;
   } else if constexpr (platform::kThreadsRunTogether) {
+    if constexpr (std::same_as<G, Warp> && platform::kIsGpu) group.sync();  // a vote orders no memory
     return group.all(well);
   } else {
     return group.broadcast(well);

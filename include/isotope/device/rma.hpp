@@ -98,15 +98,16 @@ ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void
   // Both addresses before the first byte.
   const bool mine_is_good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
                             remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
+  const std::ptrdiff_t there = mine_is_good || !kCheckRanks ? team.distance(to) : 0;
   const bool good = platform::kStopIsCheap ? mine_is_good : agree(group, mine_is_good);
-  const std::ptrdiff_t there = good ? team.distance(to) : 0;
   char* theirs = static_cast<char*>(dst) + there;
   static_assert(offsetof(Signal, value) == 0);
   auto* word = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(flag) + there);
   if constexpr (B == Blocking::no) {
     if (good && platform::put_signal_later(group.is_leader(), theirs, src, bytes, word, value, op)) return;
   }
-  if (good && bytes != 0) copy<Blocking::yes>(group, theirs, src, bytes);
+  // No bytes are no reason for a GPU's threads to look: copies of none do nothing there.
+  if (good && (platform::kIsGpu || bytes != 0)) copy<Blocking::yes>(group, theirs, src, bytes);
   group.sync();
   if (good && group.is_leader()) deliver(team, word, value, op, Order::release);
 }

@@ -129,6 +129,59 @@ ISOTOPE_HD bool await(G group, const Team& team, const Arrival& arrival, Call ca
   return await_at(group, team, TeamBarrier{arrival.index}, arrival, call);
 }
 
+/// Whether there is a thread for each other member, which then tells that one and waits for that one.
+template <Group G>
+ISOTOPE_HD bool has_thread_for_each(G group, const Team& team) {
+  return platform::kThreadsRunTogether && team.size() <= kAllToAll && group.size() + 1 >= static_cast<std::uint32_t>(team.size());
+}
+
+/// The member that this thread meets in a group that has one for each, and the words between the two; no words, no member.
+struct Opposite {
+  int peer = 0;
+  std::uint64_t* theirs = nullptr;
+  const std::uint64_t* mine = nullptr;
+};
+template <Group G, class Where>
+ISOTOPE_HD Opposite opposite_of(G group, const Team& team, Where where) {
+  Opposite other;
+  const int members = team.size(), thread = static_cast<int>(group.thread_rank());
+  if (thread >= members - 1) return other;
+  // From the next rank on, so that members do not all begin with the same one.
+  other.peer = team.rank() + 1 + thread;
+  if (other.peer >= members) other.peer -= members;
+  TeamWords::Barrier* flags = where.flags(team);
+  other.theirs = &team.at(flags, other.peer)->flags[team.rank()];
+  other.mine = &flags->flags[other.peer];
+  return other;
+}
+ISOTOPE_HD bool meet_opposite(const Team& team, const Opposite& other, std::uint64_t round, Order order, Call call) {
+  if (team.stopped()) return false;
+  if (other.mine == nullptr) return true;
+  store_to(team, other.theirs, round, order_of_raising(order));
+  Patience patience(team);
+  return wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order), team.world_rank(other.peer), call);
+}
+
+/// Both halves of a sync, after the group's threads have met. `last`: as above.
+template <Group G, class Where>
+ISOTOPE_HD bool meet_at(G group, const Team& team, Where where, std::uint64_t last, Order order, Call call) {
+  if (!has_thread_for_each(group, team))
+    return await_at(group, team, where, come_to(group, team, where, last, Arrival{0, 0, order, false}), call);
+  const bool well = agree(group, meet_opposite(team, opposite_of(group, team, where), last + 1, order, call));
+  if (group.is_leader()) *where.rounds(team) = last + 1;
+  return told(team, well);
+}
+
+template <Group G>
+ISOTOPE_HD bool meet(G group, const Team& team, int index, Order order, Call call) {
+  group.sync();
+  if constexpr (kCheckRanks) {
+    if (!index_is_good(team, call, "index", index, kTeamBarriers)) return told(team, agree(group, false));
+  }
+  const TeamBarrier where{index};
+  return meet_at(group, team, where, *where.rounds(team), order, call);
+}
+
 }  // namespace detail
 
 /// This PE has come to round `round` of the barrier `index`. What its group wrote before is visible to those who wait,
@@ -148,16 +201,14 @@ ISOTOPE_HD bool wait(G group, const Team& team, const Arrival& arrival, CallSite
 template <Group G>
 ISOTOPE_HD bool sync(G group, const Team& team, int index = 0, Order order = Order::acq_rel,
                      CallSite site = CallSite::current()) {
-  const detail::Call call{"sync", site};
-  return detail::await(group, team, detail::come(group, team, index, order, call), call);
+  return detail::meet(group, team, index, order, {"sync", site});
 }
 
 template <Group G>
 ISOTOPE_HD bool barrier(G group, const Team& team, int index = 0, CallSite site = CallSite::current()) {
-  const detail::Call call{"barrier", site};
   platform::complete_puts();
   // Loads and stores have no queue to drain: the release of the arrival and the acquire of the wait order all of them.
-  return detail::await(group, team, detail::come(group, team, index, Order::acq_rel, call), call);
+  return detail::meet(group, team, index, Order::acq_rel, {"barrier", site});
 }
 
 /// Waits for all blocks of this PE's grid, and shows each what the others wrote before. All threads of all blocks call;

@@ -33,15 +33,8 @@ class SyncSession {
       if (refused_) return;
     }
     last_ = *where_.rounds(team);
-    const auto others = static_cast<std::uint32_t>(team.size()) - 1;
-    // A thread for each other member: it tells that one and waits for that one, by addresses that it keeps.
-    one_each_ = platform::kThreadsRunTogether && team.size() <= detail::kAllToAll && group.size() >= others;
-    if (one_each_ && group.thread_rank() < others) {
-      peer_ = team.rank() + 1 + static_cast<int>(group.thread_rank());
-      if (peer_ >= team.size()) peer_ -= team.size();
-      theirs_ = &team.at(where_.flags(team), peer_)->flags[team.rank()];
-      mine_ = &where_.flags(team)->flags[peer_];
-    }
+    one_each_ = detail::has_thread_for_each(group, team);
+    if (one_each_) other_ = detail::opposite_of(group, team, where_);
   }
   SyncSession(const SyncSession&) = delete;
   SyncSession& operator=(const SyncSession&) = delete;
@@ -61,30 +54,18 @@ class SyncSession {
  private:
   ISOTOPE_HD bool meet(Order order, detail::Call call) {
     group_.sync();
-    Arrival arrival{where_.index, last_ + 1, order, refused_};
-    if (!one_each_) {
-      if (!refused_) arrival = detail::come_to(group_, team_, where_, last_, arrival);
-      last_ = arrival.round;
-      return detail::await_at(group_, team_, where_, arrival, call);
-    }
-    last_ = arrival.round;
-    bool well = !team_.stopped();
-    if (well && mine_ != nullptr) {
-      detail::store_to(team_, theirs_, last_, detail::order_of_raising(order));
-      detail::Patience patience(team_);
-      well = detail::wait_for_word(patience, mine_, Cmp::ge, last_, detail::order_of_waiting(order), team_.world_rank(peer_), call);
-    }
-    return detail::told(team_, detail::agree(group_, well));
+    if (refused_) return detail::told(team_, detail::agree(group_, false));
+    const std::uint64_t last = last_++;
+    if (!one_each_) return detail::meet_at(group_, team_, where_, last, order, call);
+    return detail::told(team_, detail::agree(group_, detail::meet_opposite(team_, other_, last_, order, call)));
   }
 
   G group_;
   const Team& team_;
   detail::TeamBarrier where_;
   bool refused_ = false, one_each_ = false;
-  int peer_ = 0;
   std::uint64_t last_ = 0;
-  std::uint64_t* theirs_ = nullptr;
-  const std::uint64_t* mine_ = nullptr;
+  detail::Opposite other_;
 };
 
 }  // namespace isotope

@@ -24,6 +24,13 @@ struct TeamAccess;
 /// Marks "no PE in particular", and the answer of a translation that has none.
 inline constexpr int kNoPe = -1;
 
+namespace detail {
+/// Of a team of arbitrary PEs. A function of its own: compilers mix it with the way that almost all teams take.
+ISOTOPE_COLD std::ptrdiff_t distance_by_table(int world_rank, int from, std::int64_t slot_bytes) {
+  return static_cast<std::ptrdiff_t>(world_rank - from) * slot_bytes;
+}
+}  // namespace detail
+
 class Team {
  public:
   /// An empty team. Kernels get theirs from the host.
@@ -50,9 +57,9 @@ class Team {
   /// Bytes from this PE's copy of any symmetric object to that of member `rank`: (rank - me) * stride, one multiply for the
   /// World and for strided teams; one table load more for a team of arbitrary PEs.
   ISOTOPE_HD std::ptrdiff_t distance(int rank) const {
-    const std::ptrdiff_t slots =
-        table() ? table()[rank] - world_rank_ : static_cast<std::ptrdiff_t>(rank - rank_) * pe_stride_;
-    return slots * slot_bytes_;
+    // Without a condition, and so outside of loops.
+    const std::ptrdiff_t strided = static_cast<std::ptrdiff_t>(rank - rank_) * member_bytes_;
+    return table() == nullptr ? strided : detail::distance_by_table(table()[rank], world_rank_, slot_bytes_);
   }
   /// Where member `rank` keeps the symmetric object that this PE has at `p`.
   template <class T>
@@ -118,6 +125,7 @@ class Team {
   mutable std::uint32_t marked_ = 0;     // this thread saw a call on this team give up
   std::uint32_t one_gpu_ = 0;            // all members drive the same GPU
   std::int64_t slot_bytes_ = 0;          // between the heaps of neighbouring PEs of the World
+  std::int64_t member_bytes_ = 0;        // between those of neighbouring members of a strided team
   // What kernels use, and the same for host code: two places where the PE drives a GPU, one where it does not.
   const std::int32_t* table_ = nullptr;  // world ranks of a team that is not strided
   const std::int32_t* host_table_ = nullptr;

@@ -67,8 +67,9 @@ inline LaunchConfig one_group(const World& world, const Stream& stream) {
 
 /// Sums, the common case, by the algorithms that are fast on GPUs have a kernel of their own.
 constexpr bool has_own_kernel(Collective collective, Algo algo, ReduceOp op) {
-  return op == ReduceOp::add && ((collective == Collective::all_reduce && (algo == Algo::lamport || algo == Algo::two_shot)) ||
-                                 (collective == Collective::reduce_scatter && (algo == Algo::lamport || algo == Algo::pull)));
+  return op == ReduceOp::add &&
+         ((collective == Collective::all_reduce && (algo == Algo::ll8 || algo == Algo::lamport || algo == Algo::two_shot)) ||
+          (collective == Collective::reduce_scatter && (algo == Algo::ll16 || algo == Algo::pull)));
 }
 
 template <Collective C, Algo A, class T>

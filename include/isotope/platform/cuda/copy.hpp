@@ -1,4 +1,4 @@
-// Copies, and wide accesses, on a GPU.
+// Copies, and wide accesses, on a GPU. The copies are ordinary code, for host code too: so tests look at their shares without a GPU.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "isotope/base/macros.hpp"
 #include "isotope/platform/cuda/atomic.hpp"
 
 namespace isotope::cuda {
@@ -23,7 +24,7 @@ ISOTOPE_DEVICE void store_wide(void* p, const V& value) {
 /// Words in pieces of Deep * Lanes, dealt out to units of `Lanes` neighbouring threads: neighbours touch neighbouring words,
 /// and a thread reaches all of its piece from two addresses. `size` is a multiple of Lanes.
 template <class V, int Deep, int Lanes>
-ISOTOPE_DEVICE void copy_pieces(V* dst, const V* src, std::uint32_t words, std::uint32_t rank, std::uint32_t size) {
+ISOTOPE_HD void copy_pieces(V* dst, const V* src, std::uint32_t words, std::uint32_t rank, std::uint32_t size) {
   std::uint32_t at = rank / Lanes * (Deep * Lanes) + rank % Lanes;
   dst += at;
   src += at;
@@ -48,7 +49,7 @@ ISOTOPE_DEVICE void copy_pieces(V* dst, const V* src, std::uint32_t words, std::
 
 /// Words rank, rank + size, ..., by groups of any size, two at a time.
 template <class V>
-ISOTOPE_DEVICE void copy_by_turns(char* dst, const char* src, std::size_t words, std::uint32_t rank, std::uint32_t size) {
+ISOTOPE_HD void copy_by_turns(char* dst, const char* src, std::size_t words, std::uint32_t rank, std::uint32_t size) {
   auto* to = reinterpret_cast<V*>(dst);
   const auto* from = reinterpret_cast<const V*>(src);
 #pragma unroll 1
@@ -65,7 +66,7 @@ ISOTOPE_DEVICE void copy_by_turns(char* dst, const char* src, std::size_t words,
 /// A copy that is not of whole words of 16 bytes, in the widest words that both ends are aligned for, with single bytes up to
 /// the first of them and after the last. A function of its own: it would be most of every kernel that puts something.
 template <class V>
-ISOTOPE_DEVICE void copy_edges_and_words(char* dst, const char* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+ISOTOPE_HD void copy_edges_and_words(char* dst, const char* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(dst)) & (sizeof(V) - 1);
   if (head > bytes) head = bytes;
   const std::size_t words = (bytes - head) / sizeof(V), done = head + words * sizeof(V);
@@ -75,8 +76,8 @@ ISOTOPE_DEVICE void copy_edges_and_words(char* dst, const char* src, std::size_t
   for (std::size_t i = done + rank; i < bytes; i += size) dst[i] = src[i];
   copy_by_turns<V>(dst + head, src + head, words, rank, size);
 }
-__device__ __noinline__ inline void copy_share_of_any(char* dst, const char* src, std::size_t bytes, std::uint32_t rank,
-                                                      std::uint32_t size) {
+ISOTOPE_COLD void copy_share_of_any(char* dst, const char* src, std::size_t bytes, std::uint32_t rank,
+                                    std::uint32_t size) {
   const auto skew = reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
   if ((skew & 15) == 0) return copy_edges_and_words<uint4>(dst, src, bytes, rank, size);
   if ((skew & 7) == 0) return copy_edges_and_words<std::uint64_t>(dst, src, bytes, rank, size);
@@ -89,24 +90,29 @@ inline constexpr std::size_t kMostPieces = std::size_t{1} << 35;
 
 /// This thread's part of a copy that `size` threads make together. Four loads are under way, which leaves the registers to the
 /// caller's kernel.
-ISOTOPE_DEVICE void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+ISOTOPE_HD void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   auto* to = static_cast<char*>(dst);
   const auto* from = static_cast<const char*>(src);
   const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
-  // A few words, as flags and small messages are: not worth the way to the wide path.
-  if ((bits & 7) == 0 && bytes <= 8 * static_cast<std::size_t>(size)) {
-    if (rank < bytes / 8) reinterpret_cast<std::uint64_t*>(to)[rank] = reinterpret_cast<const std::uint64_t*>(from)[rank];
-  } else if ((bits & 15) == 0 && bytes < kMostPieces && (size >= 32 || size == 1)) {
+  // In the order of what is copied most and waited for most: every instruction on the way is part of a message's latency.
+  if ((bits & 15) == 0 && bytes < kMostPieces) {
     auto* words_to = reinterpret_cast<uint4*>(to);
     const auto* words_from = reinterpret_cast<const uint4*>(from);
     const auto words = static_cast<std::uint32_t>(bytes >> 4);
-    // The threads of a last warp that is not whole have nothing to do.
-    const std::uint32_t whole = size & ~31u;
-    if (size == 1) {
-      copy_pieces<uint4, 4, 1>(words_to, words_from, words, rank, size);
-    } else if (rank < whole) {
-      copy_pieces<uint4, 4, 32>(words_to, words_from, words, rank, whole);
+    if (words <= size) {
+      if (rank < words) words_to[rank] = words_from[rank];
+    } else if (size >= 32) {
+      // The threads of a last warp that is not whole have nothing to do.
+      const std::uint32_t whole = size & ~31u;
+      if (rank < whole) copy_pieces<uint4, 4, 32>(words_to, words_from, words, rank, whole);
+    } else if (size == 1) {
+      copy_pieces<uint4, 4, 1>(words_to, words_from, words, 0, 1);
+    } else {
+      copy_share_of_any(to, from, bytes, rank, size);
     }
+  } else if ((bits & 7) == 0 && bytes <= 8 * static_cast<std::size_t>(size)) {
+    if (rank < static_cast<std::uint32_t>(bytes >> 3))
+      reinterpret_cast<std::uint64_t*>(to)[rank] = reinterpret_cast<const std::uint64_t*>(from)[rank];
   } else {
     copy_share_of_any(to, from, bytes, rank, size);
   }
@@ -114,7 +120,7 @@ ISOTOPE_DEVICE void copy_share(void* dst, const void* src, std::size_t bytes, st
 
 /// Words rank, rank + size, ... of equally aligned ends, `Deep` at a time.
 template <int Deep>
-ISOTOPE_DEVICE void copy_words_deep(uint4* dst, const uint4* src, std::size_t words, std::size_t rank, std::uint32_t size) {
+ISOTOPE_HD void copy_words_deep(uint4* dst, const uint4* src, std::size_t words, std::size_t rank, std::uint32_t size) {
   std::size_t i = rank;
   for (; i + (Deep - 1) * static_cast<std::size_t>(size) < words; i += static_cast<std::size_t>(size) * Deep) {
     uint4 held[Deep];
@@ -128,7 +134,7 @@ ISOTOPE_DEVICE void copy_words_deep(uint4* dst, const uint4* src, std::size_t wo
 }
 
 /// The same for groups of few threads, and for kernels that do nothing else: eight loads under way.
-ISOTOPE_DEVICE void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+ISOTOPE_HD void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   const auto bits = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
   if ((bits & 7) == 0 && bytes <= 8 * static_cast<std::size_t>(size)) {
     if (rank < bytes / 8) static_cast<std::uint64_t*>(dst)[rank] = static_cast<const std::uint64_t*>(src)[rank];
@@ -140,7 +146,7 @@ ISOTOPE_DEVICE void copy_share_deep(void* dst, const void* src, std::size_t byte
 }
 
 /// The same as copy_share for a copy that need not be done when it returns.
-ISOTOPE_DEVICE void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+ISOTOPE_HD void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   copy_share(dst, src, bytes, rank, size);
 }
 
