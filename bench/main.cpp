@@ -1,4 +1,5 @@
-// bin/isotope-bench: the part of `isotope bench` that runs inside a job. Its one argument is a JobRequest.
+// bin/isotope-bench, and with bench/gpu/collective_rig.cu bin/isotope-bench-gpu: the part of `isotope bench` that runs
+// inside a job. Its one argument is a JobRequest.
 #include "isotope/host/main.hpp"
 #include "bench/harness/job_bench.hpp"
 #include "bench/harness/topic.hpp"

@@ -20,7 +20,8 @@ struct Options {
   bool threads = false;                                       // PEs are threads
   std::optional<int> repeats = {};                            // rounds; else what the topic says
   bool quick = false;                                         // shows that it works; the numbers mean little
-  std::vector<std::string> algos = {};                        // of the topic's; one of them a job
+  std::string platform = "cpu";                               // of our jobs; "cuda" after require_gpu (platform.hpp)
+  std::vector<std::string> algos = {};                        // of the topic's
   std::vector<std::uint64_t> sizes = {};                      // else what the topic says
   bool alone = false;                                         // ours only: no peers, no limit
   std::optional<int> turns = {};                              // jobs of each contestant; else what the topic says
@@ -41,25 +42,31 @@ class Driver {
   std::vector<int> pes() const;
   int rounds() const;
   Progress& progress() { return progress_; }
-  /// Runs one job of our topic, with this algorithm where it has some, and returns what PE 0 wrote. Throws Error when
+  /// Runs one job of our topic, with these algorithms where it has some, and returns what PE 0 wrote. Throws Error when
   /// the job fails.
-  Json run_job(int pes, bool threads, int rounds, const std::string& algo = {});
+  Json run_job(int pes, bool threads, int rounds, const std::vector<std::string>& algos = {});
   /// Runs a peer that is available. A failure is told once on standard error, and gives nothing.
   std::optional<std::string> run_foreign_peer(const ForeignPeer& peer, int pes,
                                               const std::vector<std::string>& arguments = {});
   void add(const Measurement& measurement) { merge(measurements_, measurement); }
+  /// Those of the topic that are available, of the same platform: on GPUs none.
   std::vector<ForeignPeer> peers_here() const;
 
   /// The default drive().
   void alternate_with_peers();
 
  private:
+  /// Which of the algorithms our jobs measure, a turn each.
+  std::vector<std::vector<std::string>> algorithms_by_job() const;
+  /// What a job said besides its numbers, unless somebody has read it already.
+  void print_notes(const Json& extra);
+
   const Topic& topic_;
   Options options_;
   Progress progress_;
   SharedFile results_;
   std::vector<Measurement> measurements_;
-  std::vector<std::string> complained_;
+  std::vector<std::string> complained_, noted_;
 };
 
 }  // namespace isotope::bench

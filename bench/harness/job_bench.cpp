@@ -17,7 +17,7 @@ std::string JobRequest::text() const {
               {"rounds", rounds},
               {"block_ns", block.count()},
               {"results", results},
-              {"algo", algo},
+              {"algos", algos},
               {"sizes", sizes},
               {"quick", quick},
               {"alone", alone}}
@@ -33,7 +33,7 @@ JobRequest JobRequest::parse(const std::string& text) {
             .rounds = json.at("rounds").get<int>(),
             .block = std::chrono::nanoseconds(json.at("block_ns").get<std::int64_t>()),
             .results = json.at("results").get<std::string>(),
-            .algo = json.at("algo").get<std::string>(),
+            .algos = json.at("algos").get<std::vector<std::string>>(),
             .sizes = json.at("sizes").get<std::vector<std::uint64_t>>(),
             .quick = json.at("quick").get<bool>(),
             .alone = json.at("alone").get<bool>()};
@@ -51,12 +51,11 @@ bool JobBench::pin() {
 
 double JobBench::max_over_pes(double value) {
   if (!cell_) cell_ = std::make_unique<Symmetric<double>>(world_.alloc<double>(1));
-  double* mine = cell_->data();
-  *mine = value;
+  cell_->set(0, value);
   world_.barrier();
   const Team team = world_.team();
   double most = value;
-  for (int pe = 0; pe < team.size(); ++pe) most = std::max(most, *team.at(mine, pe));
+  for (int pe = 0; pe < team.size(); ++pe) most = std::max(most, cell_->read_from(team, pe).front());
   world_.barrier();  // nobody writes the next value before all have read this one
   return most;
 }
@@ -74,7 +73,7 @@ double JobBench::timed_block(const Contestant& contestant, long n, bool measured
   return max_over_pes(std::chrono::duration<double>(took).count());
 }
 
-void JobBench::measure(Row row, std::vector<Contestant> contestants) {
+const Measurement& JobBench::measure(Row row, std::vector<Contestant> contestants) {
   if (request_.alone) std::erase_if(contestants, [](const Contestant& one) { return one.role != Role::ours; });
   row.platform = request_.platform;
   row.pes = world_.size();
@@ -100,7 +99,7 @@ void JobBench::measure(Row row, std::vector<Contestant> contestants) {
   alternate(static_cast<int>(contestants.size()), request_.rounds, [&](int who) {
     const Contestant& contestant = contestants[static_cast<std::size_t>(who)];
     const long n = counts[static_cast<std::size_t>(who)];
-    const double each = timed_block(contestant, n, true) / static_cast<double>(n);
+    const double each = time(contestant, n);
     switch (contestant.role) {
       case Role::ours:
         measurement.ours.push_back(each);
@@ -113,7 +112,7 @@ void JobBench::measure(Row row, std::vector<Contestant> contestants) {
         break;
     }
   });
-  measurements_.push_back(std::move(measurement));
+  return measurements_.emplace_back(std::move(measurement));
 }
 
 void JobBench::write_results() const {

@@ -37,7 +37,7 @@ struct JobRequest {
   int rounds = 1;
   std::chrono::nanoseconds block{2'000'000};
   std::string results;                    // the file that PE 0 writes
-  std::string algo = {};                  // one of the topic's algorithms; empty where it has none
+  std::vector<std::string> algos = {};    // of the topic's; empty where it has none
   std::vector<std::uint64_t> sizes = {};  // in bytes; empty: the topic's own
   bool quick = false;                     // shows that it works; the numbers mean little
   bool alone = false;                     // ours, and no limit beside it
@@ -52,14 +52,21 @@ class JobBench {
 
   World& world() { return world_; }
   const JobRequest& request() const { return request_; }
-  /// Fills in platform, pes and pes_as.
-  void measure(Row row, std::vector<Contestant> contestants);
+  /// Fills in platform, pes and pes_as. What came of it, for topics that go by it; good until the next one.
+  const Measurement& measure(Row row, std::vector<Contestant> contestants);
+  /// Collective: seconds of one of n operations, on the slowest PE. For what is no row.
+  double time(const Contestant& contestant, long n) {
+    return timed_block(contestant, n, true) / static_cast<double>(n);
+  }
   /// Keeps each PE on a CPU of its own, if there are as many, so that what two PEs exchange crosses between two CPUs.
   /// Whether there are.
   bool pin();
   /// Collective: the largest of the PEs' values, on every PE.
   double max_over_pes(double value);
-  /// What PE 0 writes for the driver, besides the measurements.
+  /// All that measure() has made.
+  const std::vector<Measurement>& measurements() const { return measurements_; }
+  /// What PE 0 writes for the driver, besides the measurements. "notes": sentences that `isotope bench` prints, each
+  /// once.
   Json& extra() { return extra_; }
   /// The end, on every PE.
   void write_results() const;

@@ -42,9 +42,11 @@ class Topic {
   /// How many jobs the rounds are shared out to. So many times ours and the foreign peers take turns.
   virtual int turns() const { return 5; }
   virtual std::vector<ForeignPeer> foreign_peers() const { return {}; }
-  /// What --algo may name. Where there are some, a job measures one of them, and "automatic" is one too.
+  /// What --algo may name; "automatic" is one of them. Where there are some, a job is told which to measure.
   virtual std::vector<std::string> algorithms() const { return {}; }
 
+  /// Whether it can be measured with PEs that drive GPUs, by bin/isotope-bench-gpu.
+  virtual bool on_gpus() const { return false; }
   /// Whether its rows differ in size, so that --plot can draw them.
   virtual bool has_sizes() const { return false; }
 

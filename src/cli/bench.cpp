@@ -6,6 +6,7 @@
 
 #include "bench/harness/driver.hpp"
 #include "bench/harness/output_file.hpp"
+#include "bench/harness/platform.hpp"
 #include "bench/harness/plot.hpp"
 #include "bench/harness/report.hpp"
 #include "cli/command.hpp"
@@ -31,6 +32,7 @@ class Bench : public Command {
            "  isotope bench all --json result.json          everything, also written as JSON\n"
            "  isotope bench allreduce --algo all -n 4       each algorithm beside the automatic choice and both MPIs\n"
            "  isotope bench allreduce --plot allreduce.svg  size against time and bandwidth, as a picture\n"
+           "  isotope bench allreduce --platform cuda -n 2  PEs that drive GPUs, or share one\n"
            "  isotope bench startup --quick                 does it work? The numbers mean little\n"
            "\nEach row shows ours, a peer (another way to do the same) and the limit (the least that the machine must "
            "do for it).\n"
@@ -49,6 +51,9 @@ class Bench : public Command {
     app.add_option("-n,--pes", pes_, fmt::format("how many PEs, 1 to {} (each benchmark has its own default)", kMaxPes))
         ->type_name("N");
     app.add_flag("--threads", threads_, "PEs are threads of one process");
+    app.add_option("--platform", platform_,
+                   "what PEs drive: cpu, or cuda for collectives on GPUs (else what ISOTOPE_PLATFORM says, or cpu)")
+        ->type_name("NAME");
     app.add_option("--algo", algo_,
                    "of a collective: an algorithm by name, or `all` of them (else the library's choice)")
         ->type_name("NAME");
@@ -65,9 +70,11 @@ class Bench : public Command {
     bench::Options options{.threads = threads_, .quick = quick_};
     if (!pes_.empty()) options.pes = static_cast<int>(read_count("--pes", pes_, 1, kMaxPes));
     if (!repeats_.empty()) options.repeats = static_cast<int>(read_count("--repeats", repeats_, 1, kMostRepeats));
-    const auto topics = chosen();
+    options.platform = bench::read_platform(platform_);
+    const auto topics = chosen(options.platform);
     for (const auto& topic : topics) bench::choose_algorithms(*topic, algo_);  // refused before anything is measured
     if (const auto problem = knob_problem()) throw Error(Code::invalid_argument, *problem);
+    if (options.platform == bench::kGpuPlatform) bench::require_gpu(threads_);
     std::optional<bench::OutputFile> file, picture;
     if (!json_.empty() && json_ != "-") file.emplace("--json", json_);
     if (!plot_.empty()) {
@@ -96,7 +103,7 @@ class Bench : public Command {
   }
 
  private:
-  std::vector<std::unique_ptr<bench::Topic>> chosen() const {
+  std::vector<std::unique_ptr<bench::Topic>> chosen(const std::string& platform) const {
     std::vector<std::string> known;
     for (const auto& topic : bench::topics()) known.push_back(topic->name());
     if (names_.empty()) {
@@ -105,8 +112,9 @@ class Bench : public Command {
     }
     std::vector<std::unique_ptr<bench::Topic>> result;
     for (const std::string& name : names_) {
-      if (name == "all") return bench::topics();
+      if (name == "all") return bench::topics_on(platform);
       result.push_back(bench::find_topic(name));
+      if (platform == bench::kGpuPlatform) bench::require_on_gpus(*result.back());
     }
     return result;
   }
@@ -124,7 +132,8 @@ class Bench : public Command {
 
   static int print_list() {
     for (const auto& topic : bench::topics()) {
-      fmt::print("{:<13}  {} (PEs: {})\n", topic->name(), topic->summary(), fmt::join(topic->default_pes(), ", "));
+      fmt::print("{:<13}  {} (PEs: {}{})\n", topic->name(), topic->summary(), fmt::join(topic->default_pes(), ", "),
+                 topic->on_gpus() ? "; on GPUs too" : "");
       for (const bench::ForeignPeer& peer : topic->foreign_peers()) {
         fmt::print("{:<13}  peer {}: {}\n", "", peer.name, bench::available(peer) ? "found" : "not found");
       }
@@ -133,7 +142,7 @@ class Bench : public Command {
   }
 
   std::vector<std::string> names_;
-  std::string pes_, json_, repeats_, algo_, plot_;
+  std::string pes_, json_, repeats_, algo_, plot_, platform_;
   bool threads_ = false, quick_ = false, list_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include "bench/collectives/tuning.hpp"
 #include "bench/harness/driver.hpp"
 #include "bench/harness/output_file.hpp"
+#include "bench/harness/platform.hpp"
 #include "bench/harness/report.hpp"
 #include "cli/command.hpp"
 #include "isotope/base/error.hpp"
@@ -48,6 +49,7 @@ class Tune : public Command {
   std::string examples() const override {
     return "  isotope tune                              jobs of 2, 4 and 8 PEs: some minutes\n"
            "  isotope tune -n 6                         jobs of 6 PEs; what is known about others is kept\n"
+           "  isotope tune --platform cuda              the same for PEs that drive GPUs, or share one\n"
            "  isotope tune --collectives all_reduce,broadcast\n"
            "  isotope tune --out table --quick          does it work? The choices mean little\n"
            "  ISOTOPE_TUNE_FILE=table isotope run -n 4 ./train\n"
@@ -57,11 +59,17 @@ class Tune : public Command {
            "collective, PEs, up to bytes, algorithm. The library reads the file that ISOTOPE_TUNE_FILE names, else the "
            "one "
            "that\n"
-           "`isotope tune` writes by default, else it has a table of its own. Let nothing else run meanwhile.\n";
+           "`isotope tune` writes by default (one for the CPU, one for GPUs), else it has a table of its own. Let "
+           "nothing "
+           "else\n"
+           "run meanwhile.\n";
   }
 
   void declare(CLI::App& app) override {
     app.add_option("-n,--pes", pes_, fmt::format("how many PEs, 1 to {} (else 2, 4 and 8)", kMaxPes))->type_name("N");
+    app.add_option("--platform", platform_,
+                   "what PEs drive: cpu, or cuda for GPUs (else what ISOTOPE_PLATFORM says, or cpu)")
+        ->type_name("NAME");
     app.add_option("--collectives", collectives_, "some of them, with commas: " + known_collectives())
         ->type_name("LIST");
     app.add_option("--out", out_, "write here (else what ISOTOPE_TUNE_FILE names, or the user's cache folder)")
@@ -75,22 +83,27 @@ class Tune : public Command {
                                      : std::vector<int>{static_cast<int>(read_count("--pes", pes_, 1, kMaxPes))};
     const std::vector<const CollectiveCase*> cases = chosen();
     if (const auto problem = knob_problem()) refuse(*problem);
-    const std::string path = output_path();
+    const std::string platform = bench::read_platform(platform_);
+    const bool gpu = platform == bench::kGpuPlatform;
+    if (gpu) bench::require_gpu(false);
+    const std::string path = output_path(gpu);
     const bench::OutputFile file("--out", path);
-    std::vector<ChoiceRow> rows = rows_before(path);
+    std::vector<ChoiceRow> rows = rows_before(path, platform);
     if (const std::string warning = bench::build_warning(); !warning.empty()) {
       fmt::print(stderr, "isotope tune: warning: {}\n", warning);
     }
     for (const CollectiveCase* one : cases) {
       for (const int count : pes) {
-        const std::vector<ChoiceRow> measured = measure(*one, count);
+        const std::vector<ChoiceRow> measured = measure(*one, count, platform);
         fmt::print("{}, {} PEs:{}\n", name_of(one->collective), count, describe(measured));
         std::fflush(stdout);
         rows = bench::replace_rows(std::move(rows), measured);
       }
     }
-    file.write(ChoiceTable(rows, path).text());
+    file.write(ChoiceTable(rows, path, platform).text());
     fmt::print("written to {}: {} rows\n", path, rows.size());
+    if (!gpu && !machine_info().gpus.empty())
+      fmt::print("GPUs have a table of their own: isotope tune --platform cuda\n");
     return 0;
   }
 
@@ -116,10 +129,10 @@ class Tune : public Command {
   }
 
   /// The default lies in a folder that may not be there yet.
-  std::string output_path() const {
+  std::string output_path(bool gpu) const {
     if (!out_.empty()) return out_;
     if (const char* named = std::getenv("ISOTOPE_TUNE_FILE"); named != nullptr && named[0] != '\0') return named;
-    const std::string path = ChoiceTable::default_path();
+    const std::string path = ChoiceTable::default_path(gpu);
     if (path.empty()) refuse("there is no home folder to write to; name a file with --out FILE");
     std::error_code error;
     fs::create_directories(fs::path(path).parent_path(), error);
@@ -128,22 +141,28 @@ class Tune : public Command {
     return path;
   }
 
-  static std::vector<ChoiceRow> rows_before(const std::string& path) {
+  /// What is known about other collectives and numbers of PEs. A file of the other platform is left as it is.
+  static std::vector<ChoiceRow> rows_before(const std::string& path, const std::string& platform) {
     if (!fs::exists(path)) return {};
     try {
-      return ChoiceTable::load(path).rows();
+      const ChoiceTable table = ChoiceTable::load(path);
+      if (!table.platform().empty() && table.platform() != platform)
+        throw Error(Code::invalid_argument,
+                    fmt::format("{} was measured on platform {}, and this is {}", path, table.platform(), platform));
+      return table.rows();
     } catch (const Error& error) {
       refuse(fmt::format("{}. Remove the file to begin afresh, or name another with --out", error.what()));
     }
   }
 
-  std::vector<ChoiceRow> measure(const CollectiveCase& one, int pes) const {
+  std::vector<ChoiceRow> measure(const CollectiveCase& one, int pes, const std::string& platform) const {
     const auto topic = bench::find_topic(one.topic);
     std::vector<std::string> algos = topic->algorithms();
     std::erase(algos, bench::kAutomatic);
     // The one whose results may differ from PE to PE in the last bit: for those who ask for it.
     std::erase(algos, name_of(Algo::multimem_one_shot));
-    bench::Options options{.pes = pes, .repeats = quick_ ? 1 : kRounds, .quick = quick_, .algos = algos};
+    bench::Options options{
+        .pes = pes, .repeats = quick_ ? 1 : kRounds, .quick = quick_, .platform = platform, .algos = algos};
     options.sizes = sizes(quick_);
     options.alone = true;
     options.turns = kTurns;
@@ -167,7 +186,7 @@ class Tune : public Command {
     return text;
   }
 
-  std::string pes_, collectives_, out_;
+  std::string pes_, collectives_, out_, platform_;
   bool quick_ = false;
 };
 

@@ -81,8 +81,7 @@ std::vector<Algo> algorithms_of(Collective collective) {
 ChoiceTable ChoiceTable::built_in_for_gpus() {
   using enum Collective;
   // Data that carries its own flag while a thread has few words of it; then whole buffers between two meetings. From
-  // bench/results/h200-collectives.json, where 2 and 4 PEs share a GPU, and for reduce_scatter from h200-collectives-variants.json;
-  // the limits between their sizes, and 8 PEs, are guesses.
+  // bench/results/h200-collectives.json, where 2 and 4 PEs share a GPU; the limits between their sizes, and 8 PEs, are guesses.
   struct Limits {
     int pes;
     std::size_t reduced, scattered, moved;  // the most bytes that go as packets: of the whole, and of a member's block
@@ -90,7 +89,7 @@ ChoiceTable ChoiceTable::built_in_for_gpus() {
   std::vector<ChoiceRow> rows;
   for (const Limits& most : {Limits{2, 512 << 10, 64 << 10, 64 << 10}, Limits{4, 128 << 10, 16 << 10, 32 << 10}, Limits{8, 32 << 10, 8 << 10, 16 << 10}}) {
     const int pes = most.pes;
-    rows.insert(rows.end(), {{all_reduce, pes, 8 << 10, Algo::ll8},
+    rows.insert(rows.end(), {{all_reduce, pes, 16 << 10, Algo::ll8},
                              {all_reduce, pes, most.reduced, Algo::lamport},
                              {all_reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce, pes, kAnyBytes, Algo::two_shot},
@@ -127,11 +126,14 @@ ChoiceTable ChoiceTable::built_in() {
 }
 
 ChoiceTable ChoiceTable::parse(std::string_view text, const std::string& name) {
+  constexpr std::string_view kPlatform = "# platform ";
   std::istringstream lines{std::string(text)};
   std::vector<ChoiceRow> rows;
+  std::string platform;
   int at = 0;
   for (std::string line; std::getline(lines, line);) {
     ++at;
+    if (line.starts_with(kPlatform)) platform = line.substr(kPlatform.size());
     try {
       if (at == 1) {
         if (line != kHeader)
@@ -144,16 +146,14 @@ ChoiceTable ChoiceTable::parse(std::string_view text, const std::string& name) {
     }
   }
   if (at == 0) throw Error(Code::invalid_argument, fmt::format("{} is empty; '{}' was expected", name, kHeader));
-  return ChoiceTable(std::move(rows), name);
+  return ChoiceTable(std::move(rows), name, std::move(platform));
 }
 
 ChoiceTable ChoiceTable::load(const std::string& file, bool gpu) {
-  // What `isotope tune` leaves at the usual place was measured on the CPU.
-  if (file.empty() && gpu) return built_in_for_gpus();
-  const std::string path = file.empty() ? default_path() : file;
+  const std::string path = file.empty() ? default_path(gpu) : file;
   std::ifstream in(path);
   if (!in) {
-    if (file.empty()) return built_in();
+    if (file.empty()) return built_in(gpu);
     throw Error(Code::invalid_argument, fmt::format("ISOTOPE_TUNE_FILE names {}, which cannot be read", file));
   }
   std::ostringstream text;
@@ -161,13 +161,15 @@ ChoiceTable ChoiceTable::load(const std::string& file, bool gpu) {
   return parse(text.str(), path);
 }
 
-std::string ChoiceTable::default_path() {
+std::string ChoiceTable::default_path(bool gpu) {
   const std::string folder = folder_of_caches();
-  return folder.empty() ? folder : folder + "/isotope/tuning";
+  return folder.empty() ? folder : folder + (gpu ? "/isotope/tuning-cuda" : "/isotope/tuning");
 }
 
 std::string ChoiceTable::text() const {
-  std::string all = fmt::format("{}\n# collective    PEs  up to bytes  algorithm\n", kHeader);
+  std::string all = fmt::format("{}\n", kHeader);
+  if (!platform_.empty()) all += fmt::format("# platform {}\n", platform_);
+  all += "# collective    PEs  up to bytes  algorithm\n";
   for (const ChoiceRow& row : rows_) {
     all += fmt::format("{:<15} {:>3}  {:>11}  {}\n", name_of(row.collective), row.pes,
                        row.most_bytes == kAnyBytes ? "*" : fmt::format("{}", row.most_bytes), name_of(row.algo));

@@ -61,6 +61,7 @@ bool passes_as_symmetric(const World& world, const Team& team, const void* p, st
 
 struct Collectives::Choices {
   ChoiceTable table;
+  ChoiceTable built_in;  // for what a measured table says nothing about
   bool trace;
 };
 
@@ -72,7 +73,8 @@ Collectives::Collectives(World& world, const Team& team, const WorkspaceOptions&
   if (options.channels < 0 || options.channels > 1024)
     throw Error(Code::invalid_argument, fmt::format("{} channels; 1 to 1024 were expected, or 0 for the default", options.channels), world.rank(), Error::kNobody, site);
   const runtime::Knobs knobs = runtime::read_knobs();
-  choices_ = std::make_shared<Choices>(Choices{ChoiceTable::load(knobs.tune_file, world.drives_gpu()), knobs.trace_choices});
+  choices_ = std::make_shared<Choices>(Choices{ChoiceTable::load(knobs.tune_file, world.drives_gpu()),
+                                               ChoiceTable::built_in(world.drives_gpu()), knobs.trace_choices});
   total_ = world.alloc<std::uint64_t>(1, {.zeroed = true}, site);
   const int channels = options.channels != 0 ? options.channels : usual_channels(site);
   const std::size_t wanted = options.slot_bytes != 0 ? options.slot_bytes : kDefaultSlotBytes;
@@ -195,11 +197,14 @@ void Collectives::choose(CollectiveCall& call) const {
   const char* by = "asked for";
   const std::size_t bytes = call.count * size_of(call.type);
   if (call.algo == Algo::automatic) {
-    by = choices_->table.name().c_str();
-    call.algo = choices_->table.choose(call.collective, team_.size(), bytes);
+    for (const ChoiceTable* table : {&choices_->table, &choices_->built_in}) {
+      by = table->name().c_str();
+      call.algo = table->choose(call.collective, team_.size(), bytes);
+      if (call.algo != Algo::automatic) break;
+    }
     // What suits most types may not suit this one.
-    const bool in_place = call.algo != Algo::automatic && !detail::overlap_is_allowed(call, size_of(call.type), team_.rank(), team_.size());
-    if (call.algo == Algo::automatic || in_place || why_not(call.collective, call.algo, call.type, call.op) != nullptr) {
+    const bool in_place = !detail::overlap_is_allowed(call, size_of(call.type), team_.rank(), team_.size());
+    if (in_place || why_not(call.collective, call.algo, call.type, call.op) != nullptr) {
       by = "default";
       // Other packets for a type that has no value to spare, or does not fit, as far as that was measured.
       constexpr std::size_t kMostByLl16 = 64 << 10;

@@ -191,10 +191,11 @@ TEST_F(BenchCli, ListsAndHelps) {
                            "allgather", "reducescatter", "alltoall", "broadcast"}) {
     EXPECT_NE(list.out.find(name), std::string::npos) << list.out;
   }
+  EXPECT_NE(list.out.find("on every PE (PEs: 2, 4, 8; on GPUs too)"), std::string::npos) << list.out;
   const Outcome help = bench({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* word :
-       {"--pes", "--json", "--threads", "--repeats", "--quick", "--list", "--algo", "--plot", "Examples:"}) {
+  for (const char* word : {"--pes", "--json", "--threads", "--repeats", "--quick", "--list", "--algo", "--plot",
+                           "--platform", "Examples:"}) {
     EXPECT_NE(help.out.find(word), std::string::npos) << help.out;
   }
 }
@@ -210,6 +211,18 @@ TEST_F(BenchCli, RefusesWhatMakesNoSense) {
   expect_refused(bench({"allreduce", "--algo", "rign"}), {"--algo", "'rign'", "did you mean ring?", "two_shot"});
   expect_refused(bench({"launch", "--algo", "ring"}), {"--algo", "launch", "no algorithms"});
   expect_refused(bench({"launch", "--plot", "p.svg"}), {"--plot", "several sizes", "allreduce"});
+}
+
+TEST_F(BenchCli, RefusesWhatGpusDoNotHave) {
+  expect_refused(bench({"launch", "--platform", "gpu"}), {"--platform", "'gpu'", "cpu or cuda"});
+  expect_refused(bench({"allreduce", "launch", "--platform", "cuda"}),
+                 {"launch is about the CPU", "allreduce, allgather"});
+  expect_refused(bench({"allreduce", "--threads", "--platform", "cuda"}), {"--threads", "processes"});
+  for (const char* name : {"broadcast", "all"}) {
+    Command command({isotope_binary(), "bench", name, "--platform", "cuda"}, {{"CUDA_VISIBLE_DEVICES", "-1"}});
+    const int status = command.wait(kLimit);
+    expect_refused({status, command.out(), command.err()}, {"platform cuda", "--platform cpu"});
+  }
 }
 
 TEST_F(BenchCli, RefusesAFileItCannotWriteBeforeMeasuring) {

@@ -58,6 +58,7 @@ TEST_F(TuneCli, WritesATableThatTheLibraryReadsAndAddsToIt) {
     }
   }
   EXPECT_EQ(of_two.choose(Collective::all_reduce, 2, 1), Algo::automatic);
+  EXPECT_EQ(of_two.platform(), "cpu");
 
   const Outcome second = tune({"--quick", "-n", "3", "--collectives", "broadcast", "--out", table});
   ASSERT_EQ(second.status, 0) << second.err;
@@ -73,10 +74,11 @@ TEST_F(TuneCli, WritesATableThatTheLibraryReadsAndAddsToIt) {
 }
 
 TEST_F(TuneCli, WritesToTheCacheFolderUnlessTold) {
-  const Outcome outcome = tune({"--quick", "-n", "1", "--collectives", "broadcast"},
+  const Outcome outcome = tune({"--quick", "-n", "1", "--collectives", "broadcast", "--platform", "cpu"},
                                {{"XDG_CACHE_HOME", folder_.string()}, {"ISOTOPE_TUNE_FILE", ""}});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(fs::exists(folder_ / "isotope" / "tuning"));
+  EXPECT_FALSE(fs::exists(folder_ / "isotope" / "tuning-cuda")) << "nothing was measured on a GPU";
 }
 
 TEST_F(TuneCli, WritesToTheFileThatTheLibraryIsToldToRead) {
@@ -90,9 +92,31 @@ TEST_F(TuneCli, RefusesWhatMakesNoSenseBeforeMeasuring) {
   expect_refused(tune({"--collectives", "all_reduce,brodcast"}), {"--collectives", "'brodcast'", "broadcast"});
   expect_refused(tune({"-n", "0"}), {"--pes", "'0'"});
   expect_refused(tune({"--out", (folder_ / "absent" / "table").string()}), {"--out", "absent"});
+  expect_refused(tune({"--platform", "gpu"}), {"--platform", "'gpu'", "cpu or cuda"});
   const std::string bad = file("bad");
   std::ofstream(bad) << "isotope-tuning 1\nall_reduce 2 many ring\n";
   expect_refused(tune({"--out", bad}), {"line 2", "many", "Remove"});
+}
+
+TEST_F(TuneCli, LeavesATableOfTheOtherPlatformAsItIs) {
+  const std::string table = file("table"), text = "isotope-tuning 1\n# platform cuda\nall_reduce 2 * ring\n";
+  std::ofstream(table) << text;
+  expect_refused(tune({"--platform", "cpu", "--quick"}, {{"ISOTOPE_TUNE_FILE", table}}),
+                 {table, "platform cuda", "this is cpu", "--out"});
+  std::ostringstream now;
+  now << std::ifstream(table).rdbuf();
+  EXPECT_EQ(now.str(), text);
+}
+
+TEST_F(TuneCli, SaysWhatIsMissingForGpusAndWritesNothing) {
+  // No GPU is visible, whatever this machine has; a build without nvcc lacks more.
+  const std::vector<std::pair<std::string, std::string>> none = {
+      {"CUDA_VISIBLE_DEVICES", "-1"}, {"XDG_CACHE_HOME", folder_.string()}, {"ISOTOPE_TUNE_FILE", ""}};
+  expect_refused(tune({"--platform", "cuda"}, none), {"platform cuda", "--platform cpu"});
+  auto by_variable = none;
+  by_variable.emplace_back("ISOTOPE_PLATFORM", "cuda");
+  expect_refused(tune({}, by_variable), {"platform cuda", "--platform cpu"});
+  EXPECT_TRUE(fs::is_empty(folder_));
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // ChoiceTable: which algorithm a collective uses for how many PEs and bytes. `isotope tune` measures one for this machine.
 //
 //   isotope-tuning 1                       the format's version
+//   # platform cpu                         where it was measured
 //   # collective  pes  up to bytes  algorithm
 //   all_reduce    2    16384        one_shot
 //   all_reduce    2    *            two_shot
 //
-// The library reads ISOTOPE_TUNE_FILE, or $XDG_CACHE_HOME/isotope/tuning, or ~/.cache/isotope/tuning; where there is none it
-// has a table of its own. ISOTOPE_TRACE_CHOICES=1 prints each choice.
+// The library reads ISOTOPE_TUNE_FILE, or $XDG_CACHE_HOME/isotope/tuning, or ~/.cache/isotope/tuning, and where PEs drive GPUs
+// tuning-cuda instead of tuning: what is fastest on one says nothing about the other. Where there is no file, or no row for a
+// collective, it has a table of its own. ISOTOPE_TRACE_CHOICES=1 prints each choice.
 #pragma once
 
 #include <cstddef>
@@ -29,25 +31,28 @@ struct ChoiceRow {
 
 class ChoiceTable {
  public:
-  explicit ChoiceTable(std::vector<ChoiceRow> rows, std::string name) : rows_(std::move(rows)), name_(std::move(name)) {}
+  explicit ChoiceTable(std::vector<ChoiceRow> rows, std::string name, std::string platform = {})
+      : rows_(std::move(rows)), name_(std::move(name)), platform_(std::move(platform)) {}
 
-  /// What the library knows by itself.
+  /// What the library knows by itself. Has an answer for everything.
   static ChoiceTable built_in();
   /// The same for PEs that drive GPUs.
   static ChoiceTable built_in_for_gpus();
+  static ChoiceTable built_in(bool gpu) { return gpu ? built_in_for_gpus() : built_in(); }
   /// Throws Error(invalid_argument) naming `name` and the line.
   static ChoiceTable parse(std::string_view text, const std::string& name);
-  /// The machine's: `file`, or where it is looked for when that is empty; the built-in one when there is none. With `gpu`,
-  /// `file` or the one that is built in for GPUs, since what `isotope tune` leaves was measured on the CPU. Throws as
+  /// The machine's: `file`, or the one at default_path(gpu) when that is empty; built_in(gpu) when there is none. Throws as
   /// parse does, and Error(invalid_argument) when a `file` that was named cannot be read.
   static ChoiceTable load(const std::string& file, bool gpu = false);
-  /// Where `isotope tune` writes unless told otherwise; empty when there is no home folder.
-  static std::string default_path();
+  /// Where `isotope tune` writes unless told otherwise, with --platform cuda if `gpu`; empty when there is no home folder.
+  static std::string default_path(bool gpu = false);
 
   /// As parse reads it.
   std::string text() const;
   const std::string& name() const { return name_; }
   const std::vector<ChoiceRow>& rows() const { return rows_; }
+  /// Where it was measured, from a line `# platform NAME`; empty when it does not say. Nobody but `isotope tune` asks.
+  const std::string& platform() const { return platform_; }
 
   /// The algorithm for that many PEs (or the nearest number of PEs that has rows) and bytes of the call's `count` elements. Algo::automatic
   /// when no row fits.
@@ -55,7 +60,7 @@ class ChoiceTable {
 
  private:
   std::vector<ChoiceRow> rows_;
-  std::string name_;
+  std::string name_, platform_;
 };
 
 /// By name, as name_of gives it; throws Error(invalid_argument) listing what there is.

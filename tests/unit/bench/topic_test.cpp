@@ -58,13 +58,13 @@ TEST(JobRequest, CrossesFromTheDriverToTheJob) {
                         .rounds = 7,
                         .block = std::chrono::nanoseconds(123),
                         .results = "/r",
-                        .algo = "ring",
+                        .algos = {"ring", "tree"},
                         .sizes = {8, 1 << 20},
                         .quick = true,
                         .alone = true};
   const JobRequest got = JobRequest::parse(sent.text());
   EXPECT_EQ(got.text(), sent.text());
-  EXPECT_EQ(got.algo, "ring");
+  EXPECT_EQ(got.algos, (Names{"ring", "tree"}));
   EXPECT_EQ(got.sizes, (std::vector<std::uint64_t>{8, 1 << 20}));
   EXPECT_TRUE(got.quick && got.alone && got.threads);
   EXPECT_THROW(JobRequest::parse("allreduce"), Error);

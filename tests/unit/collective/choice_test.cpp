@@ -1,10 +1,15 @@
 // Tables of choices: what they say for how many PEs and bytes, and which files are none.
+#include <unistd.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "isotope/base/error.hpp"
 #include "isotope/host/choice.hpp"
+#include "isotope/host/collectives.hpp"
 
 namespace isotope {
 namespace {
@@ -36,7 +41,7 @@ TEST(ChoiceTable, ChoosesByBytesAndTheNearestNumberOfPes) {
 }
 
 TEST(ChoiceTable, RoundsTripThroughText) {
-  for (const ChoiceTable& table : {ChoiceTable::built_in(), ChoiceTable::built_in_for_gpus(), ChoiceTable::parse(kText, "a table"), ChoiceTable({}, "empty")}) {
+  for (const ChoiceTable& table : {ChoiceTable::built_in(), ChoiceTable::built_in_for_gpus(), ChoiceTable::parse(kText, "a table"), ChoiceTable({}, "empty"), ChoiceTable({}, "of GPUs", "cuda")}) {
     const ChoiceTable again = ChoiceTable::parse(table.text(), "again");
     ASSERT_EQ(again.rows().size(), table.rows().size());
     for (std::size_t i = 0; i < table.rows().size(); ++i) {
@@ -46,6 +51,7 @@ TEST(ChoiceTable, RoundsTripThroughText) {
       EXPECT_EQ(again.rows()[i].algo, table.rows()[i].algo);
     }
     EXPECT_EQ(again.text(), table.text());
+    EXPECT_EQ(again.platform(), table.platform());
   }
 }
 
@@ -62,8 +68,76 @@ TEST(ChoiceTable, OfItsOwnHasAnAnswerForEverything) {
   }
 }
 
-TEST(ChoiceTable, ForGpusIsNotReadFromTheUsualPlace) {
+/// Sets a variable, and has it as it was afterwards.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+class ChoiceFiles : public ::testing::Test {
+ protected:
+  ChoiceFiles() : folder_(std::filesystem::path(::testing::TempDir()) / ("isotope_choices_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_ / "isotope");
+  }
+  ~ChoiceFiles() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& row) const {
+    const std::string path = folder_ / "isotope" / name;
+    std::ofstream(path) << "isotope-tuning 1\n" << row << "\n";
+    return path;
+  }
+
+  const std::filesystem::path folder_;
+};
+
+TEST_F(ChoiceFiles, CpuAndGpusHaveOneEachAtTheUsualPlace) {
+  const Variable cache("XDG_CACHE_HOME", folder_.string());
+  const std::string of_cpu = ChoiceTable::default_path(), of_gpus = ChoiceTable::default_path(true);
+  EXPECT_EQ(of_cpu, (folder_ / "isotope" / "tuning").string());
+  EXPECT_EQ(of_gpus, (folder_ / "isotope" / "tuning-cuda").string());
+  EXPECT_EQ(ChoiceTable::load("").text(), ChoiceTable::built_in().text());
   EXPECT_EQ(ChoiceTable::load("", true).text(), ChoiceTable::built_in_for_gpus().text());
+
+  write("tuning", "broadcast 2 * tree");
+  EXPECT_EQ(ChoiceTable::load("").name(), of_cpu);
+  EXPECT_EQ(ChoiceTable::load("", true).name(), ChoiceTable::built_in_for_gpus().name()) << "that one is the CPU's";
+
+  write("tuning-cuda", "broadcast 2 * pipelined");
+  EXPECT_EQ(ChoiceTable::load("").choose(Collective::broadcast, 2, 1), Algo::tree);
+  EXPECT_EQ(ChoiceTable::load("", true).name(), of_gpus);
+  EXPECT_EQ(ChoiceTable::load("", true).choose(Collective::broadcast, 2, 1), Algo::pipelined);
+  EXPECT_EQ(ChoiceTable::load(of_cpu, true).name(), of_cpu) << "a file that is named serves every platform";
+
+  write("tuning-cuda", "broadcast 2 * nonsense");
+  EXPECT_THROW(ChoiceTable::load("", true), Error);
+  EXPECT_NO_THROW(ChoiceTable::load(""));
+}
+
+TEST_F(ChoiceFiles, WhatATableDoesNotSayIsBuiltIn) {
+  const std::string file = write("table", "broadcast 2 * tree");
+  const Variable named("ISOTOPE_TUNE_FILE", file), trace("ISOTOPE_TRACE_CHOICES", "1");
+  World world = init();
+  Collectives coll(world);
+  auto x = world.alloc_zeroed<float>(4), y = world.alloc_zeroed<float>(4);
+  ::testing::internal::CaptureStderr();
+  coll.broadcast(y.data(), x.data(), 4, 0);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("tree (" + file + ")"), std::string::npos);
+  ::testing::internal::CaptureStderr();
+  coll.all_reduce(y.data(), x.data(), 4);
+  coll.reduce(y.data(), x.data(), 4, ReduceOp::add, 0);
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("all_reduce, 16 bytes, 1 members: two_shot (built in)"), std::string::npos) << text;
+  EXPECT_NE(text.find("reduce, 16 bytes, 1 members: two_shot (built in)"), std::string::npos) << text;
 }
 
 void expect_bad(const std::string& text, const std::string& line, const std::string& why) {
