@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Ours beside its peers on this machine's GPU, PEs as processes under the job's own MPS, in turns; writes one JSON file.
 #   beside.sh ISOTOPE OUR_PROGRAM NVSHMEM_SOURCE OUTPUT "PES..." [TORCH_SCRIPT]
+# Says what runs and how long it took. What was measured stays in OUTPUT.lines when it is cut short.
 # NVSHMEM comes from the Python package nvidia-nvshmem-cu13, where it is installed, and PyTorch likewise; without them only
 # ours is measured.
 set -uo pipefail
@@ -27,20 +28,24 @@ fi
 [ -n "$script" ] && ! python3 -c 'import torch' 2>/dev/null && echo "no PyTorch here" && script=""
 export TORCH_SYMM_MEM_ALLOW_OVERLAPPING_DEVICES=1  # PyTorch's ranks share a GPU only when told
 export NVSHMEM_REMOTE_TRANSPORT=none NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo NVSHMEM_SYMMETRIC_SIZE=512M
-lines=$work/lines
-# One program as a job; what it prints for us goes to the lines, the end of its complaints to the terminal.
+lines=$output.lines
+: >"$lines"
+# One program as a job, by a name; what it prints for us goes to the lines, the end of its complaints to the terminal.
 run() {
+  local who=$1 begin=$SECONDS
+  shift
   timeout 120 "$isotope" run -n "$pes" --platform cuda "$@" 2>"$work/err" | grep '^{' | sed "s/^{/{\"turn\": $turn, /" >>"$lines"
   [ "${PIPESTATUS[0]}" -eq 0 ] || tail -n 3 "$work/err"
+  echo "$pes PEs, turn $turn: $who, $((SECONDS - begin)) s" >&2
 }
 for pes in $sizes; do
   for turn in 1 2 3; do
-    run "$ours"
-    [ -n "$peer" ] && LD_LIBRARY_PATH=$work/lib:${LD_LIBRARY_PATH:-} run "$peer" "$work/id.$pes.$turn"
-    [ -n "$script" ] && run python3 "$here/$script" $((29500 + pes * 10 + turn))
+    run isotope "$ours"
+    [ -n "$peer" ] && LD_LIBRARY_PATH=$work/lib:${LD_LIBRARY_PATH:-} run nvshmem "$peer" "$work/id.$pes.$turn"
+    [ -n "$script" ] && run pytorch python3 "$here/$script" $((29500 + pes * 10 + turn))
   done
 done
 version() { python3 -c "import importlib.metadata as m; print(m.version('$1'))" 2>/dev/null || echo unknown; }
 "$isotope" info --json >"$work/info.json"
 python3 "$here/merge.py" "$lines" "$work/info.json" "$(version nvidia-nvshmem-cu13)" "$(version torch)" \
-  "$(nvcc --version | sed -n 's/.*V\([0-9.]*\).*/\1/p')" "$output"
+  "$(nvcc --version | sed -n 's/.*V\([0-9.]*\).*/\1/p')" "$output" && rm -f "$lines"

@@ -191,6 +191,27 @@ class Bench {
     }
   }
 
+  /// Calls from the host, replayed from a graph.
+  void on_streams() {
+    const Team team = world_.team();
+    const auto in_graph = [&](auto call) { return beside::microseconds_in_graph(raw_, [&] { world_.barrier(); }, call); };
+    say("isotope", "barrier_on_stream", 0, 0, 0, "us", in_graph([&] { on_stream::barrier(world_, stream_, team); }));
+    if (pes_ != 2) return;
+    const std::size_t most = beside::kOnStream[2];
+    auto from = world_.alloc_zeroed<char>(most), to = world_.alloc_zeroed<char>(most);
+    // PE 0 alone copies; the other replays a graph of one thread that does nothing.
+    const bool works = world_.rank() == 0;
+    const auto idle = [&] { world_.launch<fetch_adds>({.grid = 1, .block = 1, .stream = stream_}, team, nullptr, 0); };
+    for (const std::size_t bytes : beside::kOnStream) {
+      say("isotope", "put_on_stream", bytes, 0, 0, "us", in_graph([&] {
+            works ? on_stream::put(world_, stream_, team, to.data(), from.data(), bytes, 1) : idle();
+          }));
+      say("isotope", "get_on_stream", bytes, 0, 0, "us", in_graph([&] {
+            works ? on_stream::get(world_, stream_, team, to.data(), from.data(), bytes, 1) : idle();
+          }));
+    }
+  }
+
   void atomics() {
     if (pes_ != 2) return;
     auto words = world_.alloc_zeroed<std::uint64_t>(1 << 16);
@@ -235,6 +256,7 @@ ISOTOPE_MAIN(argc, argv) {
   bench.meeting();
   bench.signals();
   bench.bandwidth();
+  bench.on_streams();
   bench.atomics();
   world.synchronize();
   world.barrier();

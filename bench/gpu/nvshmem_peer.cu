@@ -69,6 +69,14 @@ int main(int argc, char** argv) {
     say("barrier", 0, 1, threads, "us", time([&] { barriers<<<1, threads, 0, stream>>>(kRounds); }) / kRounds);
     say("sync", 0, 1, threads, "us", time([&] { syncs<<<1, threads, 0, stream>>>(kRounds); }) / kRounds);
   }
+  // Not from a graph: these calls cannot be captured.
+  const auto on_stream = [&](auto call) {
+    return time([&] {
+             for (int i = 0; i < beside::kCallsInGraph; ++i) call();
+           }) /
+           beside::kCallsInGraph;
+  };
+  say("barrier_on_stream", 0, 0, 0, "us", on_stream([&] { nvshmemx_barrier_all_on_stream(stream); }));
   if (pes == 2) {
     auto* flag = static_cast<std::uint64_t*>(nvshmem_calloc(8, 8));
     auto* words = static_cast<std::uint64_t*>(nvshmem_calloc(1 << 16, 8));
@@ -97,6 +105,14 @@ int main(int argc, char** argv) {
       say("get", bytes, blocks, 1024, "GB/s", rate(time([&] {
             for (int i = 0; works && i < kRepeats; ++i) copies<true><<<blocks, 1024, 0, stream>>>(to, from, bytes);
           })));
+    }
+    for (const std::size_t bytes : beside::kOnStream) {
+      say("put_on_stream", bytes, 0, 0, "us", on_stream([&] {
+            if (works) nvshmemx_putmem_on_stream(to, from, bytes, 1, stream);
+          }));
+      say("get_on_stream", bytes, 0, 0, "us", on_stream([&] {
+            if (works) nvshmemx_getmem_on_stream(to, from, bytes, 1, stream);
+          }));
     }
     constexpr int kAdds = 200, kAddRepeats = 5;
     for (const int blocks : beside::atomic_blocks(pes)) {

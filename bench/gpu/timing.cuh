@@ -4,7 +4,9 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 namespace beside {
@@ -52,7 +54,7 @@ double microseconds_in_graph(cudaStream_t stream, Meet&& meet, Call&& call) {
   for (int i = 0; i < kCallsInGraph; ++i) call();
   if (cudaStreamEndCapture(stream, &graph) != cudaSuccess || cudaGraphInstantiate(&ready, graph, 0) != cudaSuccess) {
     std::fprintf(stderr, "no graph: %s\n", cudaGetErrorString(cudaGetLastError()));
-    return 0;
+    std::exit(1);  // or the others would meet it in the wrong place
   }
   cudaGraphUpload(ready, stream);
   const double us = microseconds(stream, meet, [&] {
@@ -70,6 +72,7 @@ inline constexpr std::size_t kLargest = 64 << 20;
 
 inline void print(const char* who, const char* name, int pes, std::size_t bytes, int blocks, int threads, const char* unit,
                   double figure) {
+  if (!std::isfinite(figure) || figure <= 0) return;  // it failed, and has said so
   std::printf("{\"who\": \"%s\", \"name\": \"%s\", \"pes\": %d, \"bytes\": %zu, \"blocks\": %d, \"threads\": %d, \"unit\": \"%s\", "
               "\"figure\": %.5g}\n",
               who, name, pes, bytes, blocks, threads, unit, figure);
@@ -77,6 +80,8 @@ inline void print(const char* who, const char* name, int pes, std::size_t bytes,
 }
 
 inline constexpr std::size_t kMessages[] = {8, 64, 512, 4096, 16384, 65536};
+/// Copies that the host enqueues, with the whole of the PE's share of the GPU.
+inline constexpr std::size_t kOnStream[] = {64 << 10, 4 << 20, 64 << 20};
 inline constexpr int kCopyBlocks[] = {1, 8, 32, 64};
 inline std::size_t copy_bytes(int blocks) { return std::min<std::size_t>(std::size_t{64} << 20, std::size_t(blocks) << 22); }
 /// Blocks of the atomics: as many as the PE's share of the GPU has multiprocessors, at most.
