@@ -59,28 +59,35 @@ test-quick:
 	@tools/setup build test
 	@JOBS='$(JOBS)' WERROR_PRESETS='' CTEST_ARGS='-L unit|rules $(CTEST_ARGS)' tools/run_tests $(PRESET)
 
-# Device code alone, which needs nothing but nvcc; then jobs on the GPU.
+# Device code alone, which needs nothing but nvcc; then jobs on the GPU. GPU_BUILT=folder: programs of a build folder that was made
+# elsewhere (make test-gpu there, where it prints that there is no GPU), and nothing is compiled here. PRESET=checked: what
+# kernels refuse is refused on a GPU too, and tested.
 NVCC ?= nvcc
-GPU_RUN = tests/gpu/run.sh $(NVCC) . build/gpu
+GPU_BUILT ?=
+GPU_FOLDER = $(or $(GPU_BUILT),$(BUILD))
+GPU_RUN = tests/gpu/run.sh $(if $(GPU_BUILT),-,$(NVCC)) . $(GPU_FOLDER)/gpu
+GPU_JOBS = $(GPU_FOLDER)/bin/isotope $(GPU_FOLDER)/bin
 test-gpu:
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library_checked -DISOTOPE_CHECKED=1
+ifeq ($(GPU_BUILT),)
 	@tools/setup build test
 	@$(CONFIGURE)
-	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world gpu_register gpu_torch_register isotope_gpu_alloc gpu_collectives gpu_bulk_copy gpu_suite isotope_cli
-	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_world
-	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_register all
-	@tests/gpu/torch.sh $(ISOTOPE) $(BUILD)/lib
-	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_collectives all
-	@tests/gpu/jobs.sh $(ISOTOPE) $(BUILD)/bin/gpu_bulk_copy all
-	@tests/gpu/suite.sh $(ISOTOPE) $(BUILD)/bin/gpu_suite
+	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world gpu_register gpu_torch_register isotope_gpu_alloc gpu_collectives gpu_suite isotope_cli isotope_bench_gpu
+endif
+	@tests/gpu/jobs.sh $(GPU_JOBS)/gpu_world
+	@tests/gpu/jobs.sh $(GPU_JOBS)/gpu_register all
+	@tests/gpu/torch.sh $(GPU_FOLDER)/bin/isotope $(GPU_FOLDER)/lib
+	@tests/gpu/jobs.sh $(GPU_JOBS)/gpu_collectives all
+	@tests/gpu/suite.sh $(GPU_JOBS)/gpu_suite
+	@tests/gpu/tune.sh $(GPU_FOLDER)/bin/isotope
 
 bench-gpu:
 	@mkdir -p build/gpu && $(GPU_RUN) bench/gpu/primitives.cu primitives | tee build/gpu/primitives.jsonl
 	@tools/setup build
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) -j $(JOBS) --target job_primitives job_collectives isotope_cli
-	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_primitives nvshmem_peer.cu build/gpu/beside-nvshmem.json '2 4 8'
+	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_primitives nvshmem_peer.cu build/gpu/beside-nvshmem.json '2 4 8' torch_primitives.py
 	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_collectives nvshmem_collectives.cu build/gpu/collectives.json '2 4' torch_collectives.py
 
 bench:

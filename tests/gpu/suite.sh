@@ -22,7 +22,7 @@ report() {
     echo "$output" | sed -n 's/^\[==========\] \(.* ran\. (.*\))$/\1)/p'
   else
     echo "FAILED"
-    echo "$output" | tail -n "${ISOTOPE_SUITE_LINES:-60}"
+    echo "$output" | tail -n "${SUITE_LINES:-60}"
     failed=1
   fi
 }
@@ -33,12 +33,16 @@ done
 report "1 to 20 threads" env ISOTOPE_PLATFORM=cuda "$program" --gtest_brief=1 "$@"
 
 # Left out: what waits 100,000 times, or for a deadline, or runs hundreds of programs; and PEs that enqueue several launches, which
-# memcheck lets start only one after the other.
+# memcheck lets start only one after the other. CUDA's own refusals are no errors here: the library tries what may not work, such
+# as fabric handles, and takes no for an answer. Collectives are left out too, unless SUITE_MEMCHECK=all: support/in_step.hpp
+# tells what is known of that.
+left_out='Litmus*:*WaitsDeadline*:*RandomProgram*:*OnStream*:*OnAStream*:*LaunchTest*'
+[ "${SUITE_MEMCHECK:-}" = all ] || left_out+=':*/Collective*'
 memcheck=$(command -v compute-sanitizer || command -v /usr/local/cuda/bin/compute-sanitizer)
 if [ -z "$memcheck" ]; then
   echo "memcheck: left out, no compute-sanitizer here"
 else
-  report "memcheck, 2 threads" env ISOTOPE_PLATFORM=cuda ISOTOPE_WAIT_DEADLINE=60s "$memcheck" --tool memcheck --error-exitcode 9 \
-    "$program" --gtest_brief=1 --gtest_filter='*/2Threads:-Litmus*:*WaitsDeadline*:*RandomProgram*:*OnStream*:*LaunchTest*'
+  report "memcheck, 2 threads" env ISOTOPE_PLATFORM=cuda ISOTOPE_WAIT_DEADLINE=60s SUITE_IN_STEP=1 "$memcheck" --tool memcheck \
+    --report-api-errors no --error-exitcode 9 "$program" --gtest_brief=1 --gtest_filter="*/2Threads:-$left_out"
 fi
 exit $failed

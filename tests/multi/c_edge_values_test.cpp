@@ -1,10 +1,11 @@
 // The C functions on single values: p and g, atomics, accesses with order and scope, multicast, and what a team says.
-#include <cmath>
+// From kernels and, where that is the CPU's memory, from host code.
 #include <cstring>
-#include <string>
+#include <vector>
 
-#include "isotope/isotope.h"
+#include "support/c_edge.hpp"
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
@@ -16,60 +17,62 @@ ISOTOPE_ALL_SHAPES(CEdgeValues);
   if (!(__VA_ARGS__)) return __LINE__
 
 constexpr int kMaxPes = 8;
-/// Symmetric: a slot of 16 bytes for each PE, written by that PE alone, for each kind of value.
+/// Symmetric: a slot of 16 bytes for each PE, written by that PE alone, for each kind of value; kMine: this PE's, of no
+/// other.
 struct alignas(16) Slot {
   unsigned char bytes[16];
 };
-enum Kind { kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF32, kF64, kWord, kKinds };
+enum Kind { kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF32, kF64, kWord, kMine, kKinds };
 
 /// Puts a value to every PE and gets it back.
 #define ONE_VALUE(kind, name, T, value)                               \
   for (int pe = 0; pe < size; ++pe) {                                 \
     T* slot = reinterpret_cast<T*>(slots[kind * kMaxPes + me].bytes); \
     const T x = static_cast<T>(value);                                \
-    NEED(isotope_p_##name(t, slot, x, pe) == 0);                      \
-    NEED(isotope_g_##name(t, slot, pe) == x);                         \
-    NEED(*static_cast<T*>(isotope_team_at(t, slot, pe)) == x);        \
+    NEED(EDGE(p_##name)(t, slot, x, pe) == 0);                        \
+    NEED(EDGE(g_##name)(t, slot, pe) == x);                           \
+    NEED(*static_cast<T*>(EDGE(team_at)(t, slot, pe)) == x);          \
   }
 
 /// The atomics that every type has, then those of integers, in a word of this PE's own on each PE.
-#define ANY_WORD(name, T)                                                                                             \
-  NEED(isotope_atomic_set_##name(t, word, T{40}, pe) == 0);                                                           \
-  NEED(isotope_atomic_fetch_##name(t, word, pe) == T{40});                                                            \
-  NEED(isotope_atomic_swap_##name(t, word, T{50}, pe) == T{40});                                                      \
-  NEED(isotope_atomic_add_##name(t, word, T{6}, pe) == 0);                                                            \
-  NEED(isotope_atomic_fetch_add_##name(t, word, T{4}, pe) == T{56});                                                  \
-  {                                                                                                                   \
-    T mine = T{1}, expected = T{2};                                                                                   \
-    isotope_store_##name(&mine, T{3}, ISOTOPE_ORDER_RELEASE, ISOTOPE_SCOPE_BLOCK);                                    \
-    NEED(isotope_load_##name(&mine, ISOTOPE_ORDER_ACQUIRE, ISOTOPE_SCOPE_SYSTEM) == T{3});                            \
-    NEED(isotope_exchange_##name(&mine, T{5}, ISOTOPE_ORDER_ACQ_REL, ISOTOPE_SCOPE_DEVICE) == T{3});                  \
-    NEED(isotope_compare_exchange_##name(&mine, &expected, T{9}, ISOTOPE_ORDER_SEQ_CST, ISOTOPE_SCOPE_SYSTEM) == 0 && \
-         expected == T{5});                                                                                           \
-    NEED(isotope_compare_exchange_##name(&mine, &expected, T{9}, ISOTOPE_ORDER_RELAXED, ISOTOPE_SCOPE_THREAD) == 1 && \
-         mine == T{9});                                                                                               \
-    NEED(isotope_fetch_add_##name(&mine, T{1}, ISOTOPE_ORDER_RELAXED, ISOTOPE_SCOPE_CLUSTER) == T{9});                \
-    NEED(mine == T{10});                                                                                              \
+#define ANY_WORD(name, T)                                                                                           \
+  NEED(EDGE(atomic_set_##name)(t, word, T{40}, pe) == 0);                                                           \
+  NEED(EDGE(atomic_fetch_##name)(t, word, pe) == T{40});                                                            \
+  NEED(EDGE(atomic_swap_##name)(t, word, T{50}, pe) == T{40});                                                      \
+  NEED(EDGE(atomic_add_##name)(t, word, T{6}, pe) == 0);                                                            \
+  NEED(EDGE(atomic_fetch_add_##name)(t, word, T{4}, pe) == T{56});                                                  \
+  {                                                                                                                 \
+    T expected = T{2};                                                                                              \
+    T& mine = *reinterpret_cast<T*>(slots[kMine * kMaxPes].bytes);                                                  \
+    EDGE(store_##name)(&mine, T{3}, ISOTOPE_ORDER_RELEASE, ISOTOPE_SCOPE_BLOCK);                                    \
+    NEED(EDGE(load_##name)(&mine, ISOTOPE_ORDER_ACQUIRE, ISOTOPE_SCOPE_SYSTEM) == T{3});                            \
+    NEED(EDGE(exchange_##name)(&mine, T{5}, ISOTOPE_ORDER_ACQ_REL, ISOTOPE_SCOPE_DEVICE) == T{3});                  \
+    NEED(EDGE(compare_exchange_##name)(&mine, &expected, T{9}, ISOTOPE_ORDER_SEQ_CST, ISOTOPE_SCOPE_SYSTEM) == 0 && \
+         expected == T{5});                                                                                         \
+    NEED(EDGE(compare_exchange_##name)(&mine, &expected, T{9}, ISOTOPE_ORDER_RELAXED, ISOTOPE_SCOPE_THREAD) == 1 && \
+         mine == T{9});                                                                                             \
+    NEED(EDGE(fetch_add_##name)(&mine, T{1}, ISOTOPE_ORDER_RELAXED, ISOTOPE_SCOPE_CLUSTER) == T{9});                \
+    NEED(mine == T{10});                                                                                            \
   }
-#define LOCAL(op, name, value, before, after)                                                              \
-  NEED(isotope_fetch_##op##_##name(&mine, value, ISOTOPE_ORDER_RELAXED, ISOTOPE_SCOPE_SYSTEM) == before && \
-       mine == after);
+#define LOCAL(op, name, value, before, after) \
+  NEED(EDGE(fetch_##op##_##name)(&mine, value, ISOTOPE_ORDER_RELAXED, ISOTOPE_SCOPE_SYSTEM) == before && mine == after);
 #define INTEGER(name, T)                                                                                \
   for (int pe = 0; pe < size; ++pe) {                                                                   \
     T* word = reinterpret_cast<T*>(slots[kWord * kMaxPes + me].bytes);                                  \
     ANY_WORD(name, T)                                                                                   \
-    NEED(isotope_atomic_compare_swap_##name(t, word, T{1}, T{2}, pe) == T{60});                         \
-    NEED(isotope_atomic_compare_swap_##name(t, word, T{60}, T{8}, pe) == T{60});                        \
-    NEED(isotope_atomic_inc_##name(t, word, pe) == 0);                                                  \
-    NEED(isotope_atomic_fetch_inc_##name(t, word, pe) == T{9});                                         \
-    NEED(isotope_atomic_or_##name(t, word, T{5}, pe) == 0);                                             \
-    NEED(isotope_atomic_fetch_or_##name(t, word, T{16}, pe) == T{15});                                  \
-    NEED(isotope_atomic_and_##name(t, word, T{30}, pe) == 0);                                           \
-    NEED(isotope_atomic_fetch_and_##name(t, word, T{28}, pe) == T{30});                                 \
-    NEED(isotope_atomic_xor_##name(t, word, T{3}, pe) == 0);                                            \
-    NEED(isotope_atomic_fetch_xor_##name(t, word, T{1}, pe) == T{31});                                  \
-    NEED(isotope_atomic_fetch_##name(t, word, pe) == T{30});                                            \
-    T mine = T{12};                                                                                     \
+    NEED(EDGE(atomic_compare_swap_##name)(t, word, T{1}, T{2}, pe) == T{60});                           \
+    NEED(EDGE(atomic_compare_swap_##name)(t, word, T{60}, T{8}, pe) == T{60});                          \
+    NEED(EDGE(atomic_inc_##name)(t, word, pe) == 0);                                                    \
+    NEED(EDGE(atomic_fetch_inc_##name)(t, word, pe) == T{9});                                           \
+    NEED(EDGE(atomic_or_##name)(t, word, T{5}, pe) == 0);                                               \
+    NEED(EDGE(atomic_fetch_or_##name)(t, word, T{16}, pe) == T{15});                                    \
+    NEED(EDGE(atomic_and_##name)(t, word, T{30}, pe) == 0);                                             \
+    NEED(EDGE(atomic_fetch_and_##name)(t, word, T{28}, pe) == T{30});                                   \
+    NEED(EDGE(atomic_xor_##name)(t, word, T{3}, pe) == 0);                                              \
+    NEED(EDGE(atomic_fetch_xor_##name)(t, word, T{1}, pe) == T{31});                                    \
+    NEED(EDGE(atomic_fetch_##name)(t, word, pe) == T{30});                                              \
+    T& mine = *reinterpret_cast<T*>(slots[kMine * kMaxPes].bytes);                                      \
+    mine = T{12};                                                                                       \
     LOCAL(sub, name, T{2}, T{12}, T{10})                                                                \
     LOCAL(and, name, T{6}, T{10}, T{2})                                                                 \
     LOCAL(or, name, T{5}, T{2}, T{7})                                                                   \
@@ -85,24 +88,25 @@ enum Kind { kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF32, kF64, kWord, kKi
   for (int pe = 0; pe < size; ++pe) {                                  \
     T* word = reinterpret_cast<T*>(slots[kWord * kMaxPes + me].bytes); \
     ANY_WORD(name, T)                                                  \
-    NEED(isotope_atomic_fetch_##name(t, word, pe) == T{60});           \
+    NEED(EDGE(atomic_fetch_##name)(t, word, pe) == T{60});             \
   }
-#define HALF(name)                                                                                         \
-  for (int pe = 0; pe < size; ++pe) {                                                                      \
-    auto* word = reinterpret_cast<std::uint16_t*>(slots[kWord * kMaxPes + me].bytes);                      \
-    NEED(isotope_p_u16(t, word, name(1.5f).bits, pe) == 0);                                                \
-    NEED(isotope_atomic_add_##name(t, word, name(2.0f).bits, pe) == 0);                                    \
-    NEED(isotope_atomic_fetch_add_##name(t, word, name(0.25f).bits, pe) == name(3.5f).bits);               \
-    NEED(isotope_g_u16(t, word, pe) == name(3.75f).bits);                                                  \
-    std::uint16_t mine = name(-1.0f).bits;                                                                 \
-    NEED(isotope_fetch_add_##name(&mine, name(-0.5f).bits, ISOTOPE_ORDER_RELAXED, ISOTOPE_SCOPE_SYSTEM) == \
-         name(-1.0f).bits);                                                                                \
-    NEED(mine == name(-1.5f).bits);                                                                        \
+#define HALF(name)                                                                                       \
+  for (int pe = 0; pe < size; ++pe) {                                                                    \
+    auto* word = reinterpret_cast<std::uint16_t*>(slots[kWord * kMaxPes + me].bytes);                    \
+    NEED(EDGE(p_u16)(t, word, name(1.5f).bits, pe) == 0);                                                \
+    NEED(EDGE(atomic_add_##name)(t, word, name(2.0f).bits, pe) == 0);                                    \
+    NEED(EDGE(atomic_fetch_add_##name)(t, word, name(0.25f).bits, pe) == name(3.5f).bits);               \
+    NEED(EDGE(g_u16)(t, word, pe) == name(3.75f).bits);                                                  \
+    auto& mine = *reinterpret_cast<std::uint16_t*>(slots[kMine * kMaxPes].bytes);                        \
+    mine = name(-1.0f).bits;                                                                             \
+    NEED(EDGE(fetch_add_##name)(&mine, name(-0.5f).bits, ISOTOPE_ORDER_RELAXED, ISOTOPE_SCOPE_SYSTEM) == \
+         name(-1.0f).bits);                                                                              \
+    NEED(mine == name(-1.5f).bits);                                                                      \
   }
 
 /// Returns 0, or the line of the first call that went wrong.
-int value_calls(const isotope_team* t, Slot* slots) {
-  const int size = isotope_team_size(t), me = isotope_team_rank(t);
+ISOTOPE_HD int value_calls(const isotope_team* t, Slot* slots) {
+  const int size = EDGE(team_size)(t), me = EDGE(team_rank)(t);
   ONE_VALUE(kI8, i8, std::int8_t, -100 - me)
   ONE_VALUE(kI16, i16, std::int16_t, -30000 - me)
   ONE_VALUE(kI32, i32, std::int32_t, -2000000000 - me)
@@ -121,58 +125,59 @@ int value_calls(const isotope_team* t, Slot* slots) {
   FLOAT(f64, double)
   HALF(f16)
   HALF(bf16)
-  isotope_memory_fence(ISOTOPE_ORDER_SEQ_CST, ISOTOPE_SCOPE_SYSTEM);
-  Bits128 from{1, 2}, to{}, value{};
-  isotope_store16(&to, &from);
-  isotope_load16(&to, &value);
-  NEED(value == from && to == from);
+  EDGE(memory_fence)(ISOTOPE_ORDER_SEQ_CST, ISOTOPE_SCOPE_SYSTEM);
+  Bits128 from{1, 2}, value{};
+  auto* to = reinterpret_cast<Bits128*>(slots[kMine * kMaxPes].bytes);
+  EDGE(store16)(to, &from);
+  EDGE(load16)(to, &value);
+  NEED(value == from && *to == from);
   return 0;
 }
 
-int team_calls(const isotope_team* t, Slot* slots, const Team& team) {
-  NEED(isotope_team_rank(t) == team.rank() && isotope_team_size(t) == team.size());
+ISOTOPE_HD int team_calls(const isotope_team* t, Slot* slots, const Team& team) {
+  NEED(EDGE(team_rank)(t) == team.rank() && EDGE(team_size)(t) == team.size());
   for (int pe = -1; pe <= team.size(); ++pe) {
     const bool member = pe >= 0 && pe < team.size();
-    NEED(isotope_team_reachable(t, pe) == (member ? 1 : 0));
+    NEED(EDGE(team_reachable)(t, pe) == (member ? 1 : 0));
     if (!member) continue;
-    NEED(isotope_team_world_rank(t, pe) == team.world_rank(pe));
-    NEED(isotope_team_at(t, slots, pe) == team.at(slots, pe));
+    NEED(EDGE(team_world_rank)(t, pe) == team.world_rank(pe));
+    NEED(EDGE(team_at)(t, slots, pe) == team.at(slots, pe));
   }
-  NEED(isotope_team_multicast(t, slots) == nullptr);  // no such hardware here
-  NEED(isotope_team_stopped(t) == 0);
+  NEED(EDGE(team_multicast)(t, slots) == nullptr);  // no such hardware here
+  NEED(EDGE(team_stopped)(t) == 0);
   return 0;
 }
 
 // All PEs reduce into all copies at once; a barrier between the steps.
-int multicast_calls(const isotope_team* t, Slot* slots) {
-  const int size = isotope_team_size(t), me = isotope_team_rank(t);
+ISOTOPE_HD int multicast_calls(const isotope_team* t, Slot* slots) {
+  const int size = EDGE(team_size)(t), me = EDGE(team_rank)(t);
   const Vec<std::int32_t, 4> mine{{1, -me, 1 << me, me}};
   const Vec<std::int32_t, 4> zero{{0, 0, 0, 100}};
   Slot* target = &slots[0];
-  if (me == 0) NEED(isotope_multimem_store_b16(t, target, &zero) == 0);
-  NEED(isotope_barrier(t, 0) == 0);
-  NEED(isotope_multimem_reduce_add_i32_b16(t, target, &mine) == 0);
-  NEED(isotope_barrier(t, 0) == 0);
+  if (me == 0) NEED(EDGE(multimem_store_b16)(t, target, &zero) == 0);
+  NEED(EDGE(barrier)(t, 0) == 0);
+  NEED(EDGE(multimem_reduce_add_i32_b16)(t, target, &mine) == 0);
+  NEED(EDGE(barrier)(t, 0) == 0);
   const auto* copy = reinterpret_cast<const std::int32_t*>(target->bytes);
   const int ranks = size * (size - 1) / 2;
   NEED(copy[0] == size && copy[1] == -ranks && copy[2] == (1 << size) - 1 && copy[3] == 100 + ranks);
   alignas(16) std::int32_t sums[4] = {};
-  NEED(isotope_multimem_load_reduce_add_i32_b8(t, target, sums) == 0);
+  NEED(EDGE(multimem_load_reduce_add_i32_b8)(t, target, sums) == 0);
   NEED(sums[0] == size * size && sums[1] == -ranks * size && sums[2] == 0);
-  NEED(isotope_multimem_load_reduce_xor_u32_b4(t, target, sums) == 0);
+  NEED(EDGE(multimem_load_reduce_xor_u32_b4)(t, target, sums) == 0);
   NEED(sums[0] == (size % 2 == 0 ? 0 : size));
-  NEED(isotope_barrier(t, 0) == 0);
+  NEED(EDGE(barrier)(t, 0) == 0);
   // Narrow floats: each PE's own copy differs.
   auto* halves = reinterpret_cast<f16*>(target->bytes);
   for (int i = 0; i < 8; ++i) halves[i] = f16(static_cast<float>(me - i));
-  NEED(isotope_barrier(t, 0) == 0);
+  NEED(EDGE(barrier)(t, 0) == 0);
   alignas(16) f16 result[8];
-  NEED(isotope_multimem_load_reduce_max_f16_b16(t, target, result) == 0);
+  NEED(EDGE(multimem_load_reduce_max_f16_b16)(t, target, result) == 0);
   for (int i = 0; i < 8; ++i) NEED(static_cast<float>(result[i]) == static_cast<float>(size - 1 - i));
-  NEED(isotope_multimem_load_reduce_add_f16_b4(t, target, result) == 0);
+  NEED(EDGE(multimem_load_reduce_add_f16_b4)(t, target, result) == 0);
   NEED(static_cast<float>(result[0]) == static_cast<float>(ranks));
   NEED(static_cast<float>(result[1]) == static_cast<float>(ranks - size));
-  return isotope_barrier(t, 0) == 0 ? 0 : __LINE__;
+  return EDGE(barrier)(t, 0) == 0 ? 0 : __LINE__;
 }
 
 ISOTOPE_KERNEL void make_calls(Team team, Slot* slots, int* failed) {
@@ -185,27 +190,32 @@ ISOTOPE_KERNEL void make_calls(Team team, Slot* slots, int* failed) {
 TEST_P(CEdgeValues, FromKernelsAndHostCode) {
   run([](World& world) {
     auto slots = world.alloc<Slot>(kKinds * kMaxPes);
+    auto failed = world.alloc<int>(3);
     const Team team = world.team();
     const auto* t = reinterpret_cast<const isotope_team*>(&team);
+    Slot poison{};
+    std::memset(poison.bytes, 0xd3, sizeof(poison.bytes));
     for (int round = 0; round < 3; ++round) {
-      std::memset(static_cast<void*>(slots.data()), 0xd3, slots.span().size_bytes());
+      testing::fill(slots, poison);
+      testing::fill(failed, -1);
       world.barrier();
-      int failed[3] = {-1, -1, -1};
-      world.launch<make_calls>({}, team, slots.data(), &failed[0]);
+      world.launch<make_calls>({}, team, slots.data(), failed.data());
       world.synchronize();
-      for (const int line : failed) EXPECT_EQ(line, 0) << "in a kernel, at this line";
+      for (const int line : failed.read()) EXPECT_EQ(line, 0) << "in a kernel, at this line";
       world.barrier();
-      EXPECT_EQ(value_calls(t, slots.data()), 0) << "in host code, at this line";
-      EXPECT_EQ(team_calls(t, slots.data(), team), 0) << "in host code, at this line";
-      EXPECT_EQ(multicast_calls(t, slots.data()), 0) << "in host code, at this line";
+      if (!world.drives_gpu()) {
+        EXPECT_EQ(value_calls(t, slots.data()), 0) << "in host code, at this line";
+        EXPECT_EQ(team_calls(t, slots.data(), team), 0) << "in host code, at this line";
+        EXPECT_EQ(multicast_calls(t, slots.data()), 0) << "in host code, at this line";
+      }
       world.barrier();
       // The values others put are here, each in its slot, and nothing beside them.
       for (int pe = 0; pe < world.size(); ++pe) {
+        const Slot slot = slots.get(static_cast<std::size_t>(kU64 * kMaxPes + pe));
         std::uint64_t value = 0;
-        const unsigned char* bytes = slots[static_cast<std::size_t>(kU64 * kMaxPes + pe)].bytes;
-        std::memcpy(&value, bytes, sizeof(value));
+        std::memcpy(&value, slot.bytes, sizeof(value));
         EXPECT_EQ(value, 18000000000000000000u + static_cast<unsigned>(pe));
-        for (int i = 8; i < 16; ++i) EXPECT_EQ(bytes[i], 0xd3);
+        for (int i = 8; i < 16; ++i) EXPECT_EQ(slot.bytes[i], 0xd3);
       }
       world.barrier();
     }

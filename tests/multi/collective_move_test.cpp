@@ -16,7 +16,7 @@ void check_all_types(World& world, Collective collective) {
   const auto size = static_cast<std::size_t>(world.size());
   CollectiveRig rig(world, world.team(), 3 * CollectiveRig::kSlotBytes * size);
   for (const Algo algo : algorithms_of(collective)) {
-    for (const DataType type : testing::kTypes) {
+    for (const DataType type : testing::types_on(world, collective)) {
       testing::visit_type(type, [&]<class T>() {
         int calls = 0;
         for (Layout layout : testing::awkward_layouts(sizeof(T), CollectiveRig::kSlotBytes)) {

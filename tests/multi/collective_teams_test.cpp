@@ -33,7 +33,7 @@ void check_team(World& world, const Team& team) {
             rig.check<float>(call, layout);
             if (algo == Algo::lamport) continue;
             call.op = ReduceOp::max;
-            rig.check<std::int16_t>(call, layout);
+            rig.check<std::int32_t>(call, layout);
           }
         }
       }

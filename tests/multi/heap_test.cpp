@@ -1,13 +1,13 @@
 // Symmetric allocation: agreement, reuse, growth and errors that every PE sees alike.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <random>
 #include <vector>
 
 #include "support/job_shape.hpp"
+#include "support/symmetric.hpp"
 
 namespace isotope {
 namespace {
@@ -32,12 +32,12 @@ TEST_P(HeapTest, ObjectsAreAlignedAndZeroed) {
     for (std::size_t alignment = 1; alignment <= (2u << 20); alignment *= 2) {
       auto x = world.alloc<char>(3, {.alignment = alignment});
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(x.data()) % std::max<std::size_t>(alignment, 256), 0u) << alignment;
-      std::memset(x.data(), 0xff, 3);
+      testing::fill(x, static_cast<char>(0xff));
     }
     for (int i = 0; i < 20; ++i) {
       auto z = world.alloc_zeroed<std::uint64_t>(1000);
-      for (const std::uint64_t word : z) ASSERT_EQ(word, 0u);
-      std::fill(z.begin(), z.end(), ~0ull);
+      ASSERT_EQ(z.read(), std::vector<std::uint64_t>(z.size(), 0));
+      testing::fill(z, ~std::uint64_t{0});
       world.free(z);
       EXPECT_FALSE(z);
     }
@@ -81,15 +81,14 @@ TEST_P(HeapTest, GrowsOnDemandPastManySteps) {
     for (int i = 0; i < 6; ++i) {
       held.push_back(world.alloc<std::byte>(48u << 20));
       const std::size_t last = held.back().size() - 1;
-      held.back()[0] = static_cast<std::byte>(world.rank());
-      held.back()[last] = static_cast<std::byte>(i);
+      held.back().set(0, static_cast<std::byte>(world.rank()));
+      held.back().set(last, static_cast<std::byte>(i));
     }
     world.barrier();
     const int next = (world.rank() + 1) % world.size();
     for (std::size_t i = 0; i < held.size(); ++i) {
-      std::byte* theirs = world.team().at(held[i].data(), next);
-      EXPECT_EQ(theirs[0], static_cast<std::byte>(next));
-      EXPECT_EQ(theirs[held[i].size() - 1], static_cast<std::byte>(i));
+      EXPECT_EQ(held[i].read_from(world.team(), next, 0, 1).front(), static_cast<std::byte>(next));
+      EXPECT_EQ(held[i].read_from(world.team(), next, held[i].size() - 1).front(), static_cast<std::byte>(i));
     }
   });
 }
@@ -108,9 +107,10 @@ TEST_P(HeapTest, DifferentSizesFailOnEveryPeAndChangeNothing) {
     }
     EXPECT_EQ(world.heap_use().used, before.used);
     auto fine = world.alloc_zeroed<int>(10);
-    fine[0] = world.rank();
+    fine.set(0, world.rank() + 1);
     world.barrier();
-    EXPECT_EQ(*world.team().at(fine.data(), 0), 0);
+    EXPECT_EQ(fine.read_from(world.team(), 0).front(), 1);
+    world.barrier();
   });
 }
 
@@ -171,11 +171,9 @@ TEST_P(HeapTest, OutOfHeapNamesTheNumbersAndTheKnob) {
 
 TEST_P(HeapTest, OutOfHeapOnOnePeFailsOnAllAndRollsBack) {
   if (GetParam().pes == 1) return;
-  const testing::JobShape shape = GetParam();
-  const auto body = [&] {
-    // The first init() finds the rank; the second World has a small heap on PE 1 only.
-    World find = init();
-    World world = init({.heap_max_bytes = find.rank() == 1 ? 1u << 20 : 64u << 20});
+  run([](World& all) {
+    // Has a small heap on PE 1 only.
+    World world = init({.heap_max_bytes = all.rank() == 1 ? 1u << 20 : 64u << 20});
     const HeapUse before = world.heap_use();
     const Error error = error_of([&] { (void)world.alloc<std::byte>(2u << 20); });
     EXPECT_EQ(error.code(), Code::out_of_heap);
@@ -183,22 +181,11 @@ TEST_P(HeapTest, OutOfHeapOnOnePeFailsOnAllAndRollsBack) {
     EXPECT_NE(std::string(error.what()).find("PE 1"), std::string::npos) << error.what();
     EXPECT_EQ(world.heap_use().used, before.used);
     auto fits = world.alloc_zeroed<int>(1000);
-    fits[0] = world.rank() + 1;
+    fits.set(0, world.rank() + 1);
     world.barrier();
-    EXPECT_EQ(*world.team().at(fits.data(), 1), 2);
+    EXPECT_EQ(fits.read_from(world.team(), 1, 0, 1).front(), 2);
     world.barrier();
-  };
-  if (shape.threads) {
-    run_threads(shape.pes, body);
-  } else {
-    EXPECT_EQ(run_processes({.pes = shape.pes},
-                            [&] {
-                              body();
-                              return ::testing::Test::HasFailure() ? 1 : 0;
-                            })
-                  .exit_code,
-              0);
-  }
+  });
 }
 
 // Destructors never communicate; memory comes back at a later collective call, once all PEs have let go.
@@ -207,7 +194,7 @@ TEST_P(HeapTest, DestroyedObjectsAreRecycledWhenAllHaveLetGo) {
       [](World& world) {
         for (int round = 0; round < 50; ++round) {
           auto x = world.alloc<std::byte>(400'000);  // a third one would not fit beside two
-          x[0] = std::byte{1};
+          x.set(0, std::byte{1});
         }
         auto held = std::make_optional(world.alloc<std::byte>(300'000));
         if (world.rank() != 0) held.reset();
@@ -227,8 +214,8 @@ TEST_P(HeapTest, DestroyedObjectsAreRecycledWhenAllHaveLetGo) {
 // Random cycles of allocation, explicit free and destruction: nothing overlaps, nothing leaks, nothing crumbles.
 TEST_P(HeapTest, RandomCyclesNeitherLeakNorFragment) {
   run([](World& world) {
-    // All of them where every PE has a core; fewer where PEs take turns.
-    const int cycles = world.size() <= 2 ? 100'000 : 6'000 / world.size();
+    // All of them where every PE has a core; fewer where PEs take turns, or memory is a GPU's and copied in and out.
+    const int cycles = world.size() <= 2 && !world.drives_gpu() ? 100'000 : 6'000 / world.size();
     std::mt19937 random(42);  // the same on every PE
     struct Held {
       Symmetric<std::uint32_t> object;
@@ -241,12 +228,12 @@ TEST_P(HeapTest, RandomCyclesNeitherLeakNorFragment) {
         const std::size_t n = 1 + random() % (random() % 8 == 0 ? 20'000 : 200);
         Held h{world.alloc<std::uint32_t>(n),
                static_cast<std::uint32_t>(random() + static_cast<unsigned>(world.rank()))};
-        std::fill(h.object.begin(), h.object.end(), h.stamp);
+        testing::fill(h.object, h.stamp);
         held.push_back(std::move(h));
       } else {
         const std::size_t which = random() % held.size();
         const Held& h = held[which];
-        for (const std::uint32_t word : h.object) ASSERT_EQ(word, h.stamp) << "objects overlap";
+        ASSERT_EQ(h.object.read(), std::vector<std::uint32_t>(h.object.size(), h.stamp)) << "objects overlap";
         if (random() % 2 == 0) world.free(held[which].object);
         held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
       }

@@ -1,5 +1,9 @@
-// Collectives of all kinds and algorithms one after another, in an order that a seed gives: for tests of what one call leaves
-// behind for the next. Small whole numbers as floats, so that every sum is exact in any order.
+// Collectives of all kinds and algorithms one after another, in an order that a seed gives: for tests of what one call
+// leaves behind for the next. Small whole numbers as floats, so that every sum is exact in any order.
+//
+// Where nvcc compiles, each algorithm is a function of its own, named when compiling: it takes five minutes for a
+// kernel that has all of them inlined. A kernel says whether it has all of them on GPUs or a few, those of
+// is_one_of_few; on the CPU it has all.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +24,51 @@ struct Pick {
 
 inline constexpr std::size_t kMixMost = 700;  // elements; a slot of 1920 bytes holds 480
 
+/// One of each kind of protocol.
+constexpr bool is_one_of_few(Collective collective, Algo algo) {
+  switch (collective) {
+    case Collective::all_reduce:
+      return algo == Algo::two_shot || algo == Algo::ll128 || algo == Algo::lamport || algo == Algo::ring ||
+             algo == Algo::double_tree;
+    case Collective::reduce:
+      return false;
+    case Collective::reduce_scatter:
+      return algo == Algo::pull;
+    case Collective::all_gather:
+      return algo == Algo::ll8;
+    case Collective::all_to_all:
+      return algo == Algo::ll16;
+    case Collective::broadcast:
+      return algo == Algo::pipelined;
+    case Collective::inclusive_scan:
+      return false;
+    case Collective::exclusive_scan:
+      return true;
+  }
+  return false;
+}
+
+enum class Mix { all, few };
+
+/// What the rounds of a kernel are made of that has `on_gpu` on GPUs.
+inline Mix mix_on(const World& world, Mix on_gpu) { return world.drives_gpu() ? on_gpu : Mix::all; }
+
 /// The call of that round, the same on every member.
-ISOTOPE_HD Pick pick_of(std::uint64_t seed, std::uint64_t round, int members) {
+ISOTOPE_HD Pick pick_of(std::uint64_t seed, std::uint64_t round, int members, Mix mix = Mix::all) {
   Mixer random(seed * 7919 + round);
   constexpr struct {
     Collective collective;
     Algo algo;
+    bool few;
   } kAll[] = {
-#define X(c, a, dst, src) {Collective::c, Algo::a},
+#define X(c, a, dst, src) {Collective::c, Algo::a, is_one_of_few(Collective::c, Algo::a)},
 #include "isotope/collective/algorithms.def"
 #undef X
   };
-  const auto& one = kAll[random() % (sizeof(kAll) / sizeof(kAll[0]))];
+  constexpr std::size_t kCount = sizeof(kAll) / sizeof(kAll[0]);
+  std::size_t at = random() % kCount;
+  while (mix == Mix::few && !kAll[at].few) at = random() % kCount;
+  const auto& one = kAll[at];
   const std::uint64_t size = random() % 8;
   const std::size_t count = size == 0 ? 0 : size < 4 ? random() % 40 : size < 6 ? random() % 481 : 481 + random() % (kMixMost - 481);
   return {one.collective, one.algo, count, static_cast<int>(random() % static_cast<std::uint64_t>(members))};
@@ -72,9 +109,45 @@ ISOTOPE_HD float mix_expected(const Pick& pick, std::uint64_t round, int me, int
   return -1;
 }
 
+/// One algorithm, in a function of its own.
+template <Collective C, Algo A, class Who, class Where>
+ISOTOPE_COLD bool make_one(Who who, const Team& team, const Where& where, const Pick& pick, float* dst,
+                           const float* src) {
+  constexpr auto kWide = Accumulate::wide;
+  constexpr auto kAdd = ReduceOp::add;
+  if constexpr (C == Collective::all_reduce) return all_reduce<kAdd, kWide, A>(who, team, where, dst, src, pick.count);
+  if constexpr (C == Collective::reduce)
+    return reduce<kAdd, kWide, A>(who, team, where, dst, src, pick.count, pick.root);
+  if constexpr (C == Collective::reduce_scatter)
+    return reduce_scatter<kAdd, kWide, A>(who, team, where, dst, src, pick.count);
+  if constexpr (C == Collective::all_gather) return all_gather<A>(who, team, where, dst, src, pick.count);
+  if constexpr (C == Collective::all_to_all) return all_to_all<A>(who, team, where, dst, src, pick.count);
+  if constexpr (C == Collective::broadcast) return broadcast<A>(who, team, where, dst, src, pick.count, pick.root);
+  if constexpr (C == Collective::inclusive_scan)
+    return inclusive_scan<kAdd, kWide, A>(who, team, where, dst, src, pick.count);
+  if constexpr (C == Collective::exclusive_scan)
+    return exclusive_scan<kAdd, kWide, A>(who, team, where, dst, src, pick.count);
+}
+
 /// Makes a pick's call from a kernel.
-template <class Who, class Where>
-ISOTOPE_HD bool make_pick(Who who, const Team& team, const Where& where, const Pick& pick, float* dst, const float* src) {
+template <Mix OnGpu, class Who, class Where>
+ISOTOPE_HD bool make_pick(Who who, const Team& team, const Where& where, const Pick& pick, float* dst,
+                          const float* src) {
+#if ISOTOPE_GPU_COMPILER
+#if defined(__CUDA_ARCH__)
+  constexpr bool kAll = OnGpu == Mix::all;
+#else
+  constexpr bool kAll = true;
+#endif  // __CUDA_ARCH__
+#define X(c, a, dst_needs, src_needs)                                            \
+  if constexpr (kAll || is_one_of_few(Collective::c, Algo::a)) {                 \
+    if (pick.collective == Collective::c && pick.algo == Algo::a)                \
+      return make_one<Collective::c, Algo::a>(who, team, where, pick, dst, src); \
+  }
+#include "isotope/collective/algorithms.def"
+#undef X
+  return false;
+#else
   switch (pick.collective) {
     case Collective::all_reduce:
       return all_reduce<ReduceOp::add>(who, team, where, dst, src, pick.count, pick.algo);
@@ -94,6 +167,7 @@ ISOTOPE_HD bool make_pick(Who who, const Team& team, const Where& where, const P
       return exclusive_scan<ReduceOp::add>(who, team, where, dst, src, pick.count, pick.algo);
   }
   return false;
+#endif  // ISOTOPE_GPU_COMPILER
 }
 
 /// What went wrong first on this PE.
@@ -102,42 +176,47 @@ struct Finding {
   float found, expected;
 };
 
+/// Keeps the first of them.
+ISOTOPE_HD void note(Finding* finding, const Finding& found) {
+  if (fetch_add(&finding->wrong, std::uint64_t{1}) != 0) return;
+  finding->round = found.round;
+  finding->index = found.index;
+  finding->found = found.found;
+  finding->expected = found.expected;
+}
+
 /// Rounds of picks by a group of `size` threads, of which this is `rank`, in the same two buffers each time: whoever still
 /// reads or writes them late is seen. `late(round)` may hold it up; sync() is the group's.
-template <class Who, class Where, class Sync, class Late>
-ISOTOPE_HD void mix_rounds(Who who, const Team& team, const Where& where, std::size_t rank, std::size_t size, Sync sync, Late late,
-                           std::uint64_t seed, std::uint64_t rounds, float* dst, float* src, Finding* finding) {
+template <Mix OnGpu, class Who, class Where, class Sync, class Late>
+ISOTOPE_HD void mix_rounds(Who who, const Team& team, const Where& where, std::size_t rank, std::size_t size, Sync sync,
+                           Late late, std::uint64_t seed, std::uint64_t rounds, Mix mix, float* dst, float* src,
+                           Finding* finding) {
   const int me = team.rank(), members = team.size();
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    const Pick pick = pick_of(seed, round, members);
+    const Pick pick = pick_of(seed, round, members, mix);
     const detail::BufferElements elements = detail::elements_of(pick.collective, pick.count, members);
     for (std::size_t i = rank; i < elements.src; i += size) src[i] = mix_value(round, me, i);
     for (std::size_t i = rank; i < elements.dst + 8; i += size) dst[i] = -1;
     if (rank == 0) late(round);
     sync();
-    const bool well = make_pick(who, team, where, pick, dst, src);
+    const bool well = make_pick<OnGpu>(who, team, where, pick, dst, src);
     sync();
     for (std::size_t i = rank; i < elements.dst + 8; i += size) {
       const float expected = i < elements.dst ? mix_expected(pick, round, me, members, i) : -1;
-      if ((!well || dst[i] != expected) && fetch_add(&finding->wrong, std::uint64_t{1}) == 0) {
-        finding->round = round;
-        finding->index = i;
-        finding->found = dst[i];
-        finding->expected = expected;
-      }
+      if (!well || dst[i] != expected) note(finding, {0, round, i, dst[i], expected});
     }
     sync();
   }
 }
 
 /// What a Finding means.
-inline std::string story(std::uint64_t seed, const Finding& finding, int members) {
+inline std::string story(std::uint64_t seed, const Finding& finding, int members, Mix mix = Mix::all) {
   std::string text = "seed " + std::to_string(seed) + ", element " + std::to_string(finding.index) + " is " +
                      std::to_string(finding.found) + ", not " + std::to_string(finding.expected) + " in round " +
                      std::to_string(finding.round) + "; the rounds about it:";
   const std::uint64_t at = finding.round;
   for (std::uint64_t round = at < 3 ? 0 : at - 3; round <= at + 2; ++round) {
-    const Pick pick = pick_of(seed, round, members);
+    const Pick pick = pick_of(seed, round, members, mix);
     text += " " + std::to_string(round) + ": " + name_of(pick.algo) + " " + name_of(pick.collective) + " of " +
             std::to_string(pick.count) + ";";
   }

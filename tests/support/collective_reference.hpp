@@ -4,8 +4,6 @@
 // it is native), whatever its order, each at most u times the sum of magnitudes, and by one rounding to the element's type.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -212,11 +210,13 @@ bool matches(const Reference& reference, T found) {
   }
 }
 
+std::string difference_text(double found, double expected, double bound);
+std::string difference_text(std::uint64_t found, std::uint64_t expected);
+
 template <class T>
 std::string difference(const Reference& reference, T found) {
-  if constexpr (!kFloat<T>) return fmt::format("{:#x} instead of {:#x}", static_cast<std::uint64_t>(found), reference.bits);
-  return fmt::format("{} instead of {} within {}", number_of(found), static_cast<double>(reference.value),
-                     static_cast<double>(reference.bound));
+  if constexpr (!kFloat<T>) return difference_text(static_cast<std::uint64_t>(found), reference.bits);
+  return difference_text(number_of(found), static_cast<double>(reference.value), static_cast<double>(reference.bound));
 }
 
 }  // namespace isotope::testing

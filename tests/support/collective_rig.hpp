@@ -1,9 +1,11 @@
 // Makes one call of a collective on a team and looks at all it has done: the result, and every byte around it.
 //
 //   CollectiveRig rig(world, world.team(), most_bytes);
-//   rig.check<float>({Collective::all_reduce, Algo::ring, DataType::f32, ReduceOp::add}, {.count = 61, .dst_shift = 3});
+//   rig.check<float>({Collective::all_reduce, Algo::ring, DataType::f32, ReduceOp::add}, {.count = 61, .dst_shift =
+//   3});
 //
-// No barrier lies between calls: what calls.hpp promises has to do. Buffers that need not be symmetric are private memory.
+// No barrier lies between calls: what calls.hpp promises has to do. Buffers that need not be symmetric are private
+// memory. On a GPU calls have the types of types_on (collective_calls.hpp), and are shared out among blocks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "support/collective_calls.hpp"
 #include "support/collective_reference.hpp"
+#include "support/in_step.hpp"
+#include "support/private_memory.hpp"
 
 namespace isotope::testing {
 
@@ -24,10 +29,8 @@ struct Layout {
   std::size_t dst_shift = 0, src_shift = 0;  // elements past a multiple of 128 bytes
   bool in_place = false;
 };
-inline std::string text_of(const Layout& layout) {
-  return fmt::format("{} elements, shifted by {} and {}{}", layout.count, layout.dst_shift, layout.src_shift,
-                     layout.in_place ? ", in place" : "");
-}
+/// For messages: the call, its layout, and whose it is. Not here: nvcc cannot read fmt's checks of formats.
+std::string text_of(const CollectiveCall& call, const Layout& layout, const Team& team);
 
 /// 0, 1, a prime, a few; aligned, and dst and src misaligned differently. With `op` such that how it is shared out differs,
 /// more than a slot holds.
@@ -47,9 +50,9 @@ class CollectiveRig {
   CollectiveRig(World& world, const Team& team, std::size_t most_bytes, std::size_t slot_bytes = kSlotBytes)
       : team_(team),
         region_(most_bytes + 3 * kMargin),
-        coll_(world, team, {.channels = 1, .slot_bytes = slot_bytes}),
+        coll_(world, team, {.channels = world.drives_gpu() ? 3 : 1, .slot_bytes = slot_bytes}),
         arena_(world.alloc<char>(2 * region_)),
-        private_(2 * region_) {}
+        private_(world, 2 * region_) {}
 
   Collectives& coll() { return coll_; }
 
@@ -63,23 +66,25 @@ class CollectiveRig {
     call.type = data_type_of<T>;
     call.count = layout.count;
     place(call, layout);
-    write_inputs<T>(call);
-    const std::vector<char> before(arena_.data(), arena_.data() + 2 * region_), private_before = private_;
+    Image before{std::vector<char>(2 * region_, kPoison), std::vector<char>(2 * region_, kPoison)};
+    add_inputs<T>(call, before);
+    arena_.write(before.arena);
+    private_.write(before.priv);
+    keep_in_step(coll_.world(), team_);
     if (make_) {
       make_(call);
     } else {
-      coll_.run(call);
+      run_any(coll_, call);
     }
-    const auto dst = static_cast<const char*>(call.dst);
-    std::vector<char> out(output_elements(call) * sizeof(T));
-    if (!out.empty()) std::memcpy(out.data(), dst, out.size());
-    const std::string what = fmt::format("{} {} of {} by {}{}, {}, root {}, member {} of {}", name_of(call.algo),
-                                         name_of(call.collective), name_of(call.type), name_of(call.op),
-                                         call.accumulate == Accumulate::native ? " (native)" : "", text_of(layout),
-                                         call.root, team_.rank(), team_.size());
+    const Image after{arena_.read(), private_.read()};
+    const std::string what = text_of(call, layout, team_);
+    const Place dst = place_of(call.dst);
+    const std::vector<char>& bytes = dst.in_arena ? after.arena : after.priv;
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(dst.offset);
+    const std::vector<char> out(begin, begin + static_cast<std::ptrdiff_t>(output_elements(call) * sizeof(T)));
     judge<T>(call, out, what);
-    expect_rest_untouched(arena_.data(), before, dst, out.size(), what);
-    expect_rest_untouched(private_.data(), private_before, dst, out.size(), what);
+    expect_rest_untouched(after.arena, before.arena, dst.offset, dst.in_arena ? out.size() : 0, what);
+    expect_rest_untouched(after.priv, before.priv, dst.offset, dst.in_arena ? 0 : out.size(), what);
     return out;
   }
 
@@ -87,15 +92,16 @@ class CollectiveRig {
   void expect_refused(CollectiveCall call, const Layout& layout, Code code, const std::string& why) {
     call.count = layout.count;
     place(call, layout);
-    std::memset(arena_.data(), kPoison, 2 * region_);
+    const std::vector<char> before(2 * region_, kPoison);
+    arena_.write(before);
     try {
-      coll_.run(call);
+      run_any(coll_, call);
       ADD_FAILURE() << name_of(call.algo) << " " << name_of(call.collective) << " was not refused";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), code) << error.what();
       EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << "no '" << why << "' in: " << error.what();
     }
-    EXPECT_TRUE(std::all_of(arena_.data(), arena_.data() + 2 * region_, [](char c) { return c == kPoison; }));
+    EXPECT_EQ(arena_.read(), before);
   }
 
   /// Where buffers lie: symmetric where they have to be, in place where the call allows it.
@@ -117,15 +123,27 @@ class CollectiveRig {
   char* arena() { return arena_.data(); }
 
  private:
+  /// The bytes of both kinds of memory.
+  struct Image {
+    std::vector<char> arena, priv;
+  };
+  struct Place {
+    bool in_arena;
+    std::size_t offset;
+  };
+  Place place_of(const void* p) {
+    const auto at = reinterpret_cast<std::uintptr_t>(p), arena = reinterpret_cast<std::uintptr_t>(arena_.data());
+    if (at >= arena && at < arena + 2 * region_) return {true, at - arena};
+    return {false, at - reinterpret_cast<std::uintptr_t>(private_.data())};
+  }
+
   std::size_t output_elements(const CollectiveCall& call) const {
     if (call.collective == Collective::reduce && call.root != team_.rank()) return 0;
     return detail::elements_of(call.collective, call.count, team_.size()).dst;
   }
 
   template <class T>
-  void write_inputs(const CollectiveCall& call) {
-    std::memset(arena_.data(), kPoison, 2 * region_);
-    std::memset(private_.data(), kPoison, 2 * region_);
+  void add_inputs(const CollectiveCall& call, Image& image) {
     const std::size_t n = detail::elements_of(call.collective, call.count, team_.size()).src;
     const std::uint64_t seed = static_cast<std::uint64_t>(call.type) * 8 + static_cast<std::uint64_t>(call.op);
     // The data of all members; only what is new is made.
@@ -140,7 +158,9 @@ class CollectiveRig {
         }
       }
     }
-    if (n != 0) std::memcpy(const_cast<void*>(call.src), values_[static_cast<std::size_t>(team_.rank())].data(), n * sizeof(T));
+    const Place src = place_of(call.src);
+    char* to = (src.in_arena ? image.arena : image.priv).data() + src.offset;
+    if (n != 0) std::memcpy(to, values_[static_cast<std::size_t>(team_.rank())].data(), n * sizeof(T));
   }
 
   template <class T>
@@ -189,12 +209,13 @@ class CollectiveRig {
     }
   }
 
-  static void expect_rest_untouched(const char* now, const std::vector<char>& before, const char* out, std::size_t bytes,
-                                    const std::string& what) {
-    const bool inside = bytes != 0 && std::greater_equal<>()(out, now) && std::less<>()(out, now + before.size());
-    const std::size_t first = inside ? static_cast<std::size_t>(out - now) : before.size(), last = inside ? first + bytes : first;
-    if (std::memcmp(now, before.data(), first) != 0) FAIL() << what << ": bytes before the output have changed";
-    if (std::memcmp(now + last, before.data() + last, before.size() - last) != 0)
+  /// But for `bytes` bytes from `first` on.
+  static void expect_rest_untouched(const std::vector<char>& now, const std::vector<char>& before, std::size_t first,
+                                    std::size_t bytes, const std::string& what) {
+    if (bytes == 0) first = 0;
+    const std::size_t last = first + bytes;
+    if (std::memcmp(now.data(), before.data(), first) != 0) FAIL() << what << ": bytes before the output have changed";
+    if (std::memcmp(now.data() + last, before.data() + last, before.size() - last) != 0)
       FAIL() << what << ": bytes after the output have changed";
   }
 
@@ -213,7 +234,7 @@ class CollectiveRig {
   std::size_t region_;
   Collectives coll_;
   Symmetric<char> arena_;
-  std::vector<char> private_;
+  PrivateMemory private_;
   std::vector<std::vector<char>> values_;
   Inputs inputs_;
   Known known_;
@@ -226,9 +247,10 @@ inline void expect_same_everywhere(World& world, const Team& team, Symmetric<std
                                    const std::vector<char>& bytes, const std::string& what) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-  cell[0] = hash;
+  cell.set(0, hash);
   world.barrier(team);
-  for (int k = 0; k < team.size(); ++k) EXPECT_EQ(*team.at(cell.data(), k), hash) << what << ": another result on member " << k;
+  for (int k = 0; k < team.size(); ++k)
+    EXPECT_EQ(cell.read_from(team, k).front(), hash) << what << ": another result on member " << k;
   world.barrier(team);
 }
 

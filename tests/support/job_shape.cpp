@@ -11,6 +11,14 @@ std::optional<JobPlace> job_place() {
   return JobPlace{std::atoi(rank), std::atoi(size)};
 }
 
+std::vector<JobShape> collective_shapes() {
+  std::vector<JobShape> shapes = {{1, false}, {2, false}, {3, false}, {4, true}, {5, false}, {8, false}};
+  const char* platform = std::getenv("ISOTOPE_PLATFORM");
+  if (platform != nullptr && std::string(platform) == "cuda")
+    for (const int pes : {1, 2, 3, 5, 8}) shapes.push_back({pes, true});
+  return shapes;
+}
+
 void run_on_all(const JobShape& shape, const std::function<void(World&)>& body, const InitOptions& options) {
   const auto pe_main = [&] {
     World world = init(options);

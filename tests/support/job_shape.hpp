@@ -22,6 +22,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "isotope/isotope.hpp"
 
@@ -41,6 +42,9 @@ struct JobPlace {
   int rank = 0, pes = 1;
 };
 std::optional<JobPlace> job_place();
+
+/// Each number of PEs once, most as processes; on a GPU, which is faster than the CPU's few cores, as threads too.
+std::vector<JobShape> collective_shapes();
 
 /// Runs `body` on every PE and expects it to end well. In a job of processes: on this PE, as all others do.
 void run_on_all(const JobShape& shape, const std::function<void(World&)>& body, const InitOptions& options = {});
@@ -64,11 +68,7 @@ class JobTest : public ::testing::TestWithParam<JobShape> {
                         ::isotope::testing::JobShape{5, true}, ::isotope::testing::JobShape{8, true}),  \
       ::isotope::testing::shape_name)
 
-/// For tests that try everything: each number of PEs once, most as processes.
-#define ISOTOPE_COLLECTIVE_SHAPES(Suite)                                                                \
-  INSTANTIATE_TEST_SUITE_P(                                                                             \
-      All, Suite,                                                                                       \
-      ::testing::Values(::isotope::testing::JobShape{1, false}, ::isotope::testing::JobShape{2, false}, \
-                        ::isotope::testing::JobShape{3, false}, ::isotope::testing::JobShape{4, true},  \
-                        ::isotope::testing::JobShape{5, false}, ::isotope::testing::JobShape{8, false}), \
-      ::isotope::testing::shape_name)
+/// For tests that try everything.
+#define ISOTOPE_COLLECTIVE_SHAPES(Suite)                                                             \
+  INSTANTIATE_TEST_SUITE_P(All, Suite, ::testing::ValuesIn(::isotope::testing::collective_shapes()), \
+                           ::isotope::testing::shape_name)

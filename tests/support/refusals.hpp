@@ -1,11 +1,20 @@
 // Calls with a bad argument: what the host must throw for one, and memory that shows whether it wrote anything.
+//
+// Bad calls are listed by functors that pass each to a visitor, what is expected of it and the call; so one list serves
+// the host, which wants the former, and kernels of any platform, which make the latter.
+//
+//   template <class Visitor>
+//   ISOTOPE_HD void operator()(Visitor& each) const {
+//     each({"p", "to", Code::out_of_range, "-1"}, [](const Team& t, const Places& p) { return p(t, p.words, 7, -1),
+//     true; });
+//   }
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
 #include <string>
+#include <vector>
 
 #include "isotope/isotope.hpp"
 
@@ -18,6 +27,42 @@ struct Refusal {
   Code code;
   std::string text;  // value and bounds
 };
+
+/// The same as plain data.
+struct Expected {
+  const char* call;
+  const char* argument;
+  Code code;
+  const char* text;
+};
+
+/// The host's visitor.
+struct ListOfExpected {
+  static constexpr int kMost = 64;
+  Expected all[kMost] = {};
+  int count = 0;
+  template <class Make>
+  ISOTOPE_HD void operator()(const Expected& one, const Make&) {
+    all[count++] = one;
+  }
+};
+
+/// A kernel's: makes one of the calls, and keeps whether that gave what a refused call gives.
+template <class Places>
+struct MakeOne {
+  const Team& team;
+  const Places& places;
+  int which;
+  int at = 0;
+  bool good = false;
+  template <class Make>
+  ISOTOPE_HD void operator()(const Expected&, const Make& make) {
+    if (at++ == which) good = make(team, places);
+  }
+};
+
+/// Whether kernels look at ranks and indices: on a GPU in the checked build alone.
+inline bool kernels_check_ranks(const World& world) { return ISOTOPE_CHECKED || !world.drives_gpu(); }
 
 /// Expects exactly this from status() and, once, from synchronize(); the team works again then.
 inline void expect_refused(World& world, const Refusal& refusal) {
@@ -46,21 +91,15 @@ inline void expect_refused(World& world, const Refusal& refusal) {
 class Canary {
  public:
   Canary(World& world, std::size_t words) : words_(world.alloc<std::uint64_t>(words)) {
-    std::memset(words_.data(), kByte, words_.span().size_bytes());
+    words_.write(std::vector<std::uint64_t>(words, kWord));
     world.barrier();
   }
   std::uint64_t* data() const { return words_.data(); }
-  std::size_t size() const { return words_.size(); }
-  std::size_t bytes() const { return words_.span().size_bytes(); }
-  bool intact() const { return all_are(words_.data(), bytes(), kByte); }
+  bool intact() const { return words_.read() == std::vector<std::uint64_t>(words_.size(), kWord); }
 
-  static bool all_are(const void* p, std::size_t bytes, int byte) {
-    for (std::size_t i = 0; i < bytes; ++i)
-      if (static_cast<const unsigned char*>(p)[i] != byte) return false;
-    return true;
-  }
   /// What fills symmetric memory, and private memory: what is copied from one to the other shows.
-  static constexpr int kByte = 0xd3, kPrivateByte = 0x7e;
+  static constexpr std::uint64_t kWord = 0xd3d3d3d3d3d3d3d3u;
+  static constexpr char kPrivateByte = 0x7e;
 
  private:
   Symmetric<std::uint64_t> words_;
