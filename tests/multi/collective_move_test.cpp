@@ -1,4 +1,6 @@
 // all_gather, all_to_all and broadcast: every algorithm and size of element, of awkward counts and places.
+#include <algorithm>
+
 #include "isotope/host/choice.hpp"
 #include "support/collective_rig.hpp"
 #include "support/job_shape.hpp"
@@ -55,7 +57,7 @@ TEST_P(CollectiveMove, LongBroadcastFromEveryRoot) {
 // So much that copies go past the caches: everyone's block has an odd length, and lies where no line begins.
 TEST_P(CollectiveMove, CopiesPastTheCaches) {
   run([](World& world) {
-    const std::size_t each = detail::kCopiesPastCaches / static_cast<std::size_t>(world.size()) + 77;
+    const std::size_t each = cpu::past_caches_from(std::max(2, world.size())).copies / static_cast<std::size_t>(world.size()) + 77;
     CollectiveRig rig(world, world.team(), (each + 64) * static_cast<std::size_t>(world.size()));
     for (const Algo algo : {Algo::push, Algo::pull})
       rig.check<std::uint8_t>({Collective::all_gather, algo, DataType::u8}, {.count = each, .dst_shift = 1, .src_shift = 3});

@@ -47,9 +47,6 @@ inline constexpr std::size_t kPartialBlock = platform::kIsGpu ? 64 : 2048;
 
 ISOTOPE_HD bool aligned16(const void* p) { return (reinterpret_cast<std::uintptr_t>(p) & 15) == 0; }
 
-/// A PE that writes this much in one call writes past the caches: of sums, whose inputs it has read through them; and of copies.
-inline constexpr std::size_t kPastCaches = std::size_t{8} << 20, kCopiesPastCaches = std::size_t{2} << 20;
-
 /// One thread, elements [begin, begin + count) of its share, by blocks that stay in the nearest cache: partials are made
 /// there, so that loops become vectors whatever overlaps outside.
 template <class R, class In, class Out>
@@ -58,7 +55,7 @@ ISOTOPE_HD void fold_blocks(const R& r, int inputs, In in, int outputs, Out out,
   constexpr std::size_t kBlockBytes = 4096;
   alignas(64) char partials[kBlockBytes], elements[kBlockBytes];
   const std::size_t most = kBlockBytes / r.partial();
-  const bool past_caches = count * r.element() * static_cast<std::size_t>(outputs) >= kPastCaches;
+  const bool past_caches = count * r.element() * static_cast<std::size_t>(outputs) >= platform::past_caches_from(members).sums;
   for (std::size_t at = begin, end = begin + count; at < end; at += most) {
     const std::size_t n = end - at < most ? end - at : most, offset = at * r.element();
     if (inputs == 1) {

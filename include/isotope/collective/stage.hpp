@@ -118,11 +118,13 @@ ISOTOPE_HD bool await_post(const Stage<G>& on, const std::uint64_t* flag, std::u
   return told(on.team, on.group.broadcast(well));
 }
 
-/// By one thread. Where there is no such way, it is not compiled.
+/// By one thread, if it pays. Where there is no such way, it is not compiled.
 template <Group G>
-ISOTOPE_HD void move_past_caches(const Stage<G>&, void* dst, const void* src, std::size_t bytes) {
+ISOTOPE_HD bool moved_past_caches(const Stage<G>& on, void* dst, const void* src, std::size_t bytes, std::size_t in_all) {
+  if (on.group.size() != 1 || in_all < platform::past_caches_from(on.members()).copies) return false;
   platform::copy_past_caches(dst, src, bytes);
   platform::end_copies_past_caches();
+  return true;
 }
 
 /// `bytes` from `src` to `dst`, addresses as they are, by the whole group. Does not synchronise it. `in_all`: what the call
@@ -131,7 +133,7 @@ template <Group G>
 ISOTOPE_HD void move(const Stage<G>& on, void* dst, const void* src, std::size_t bytes, std::size_t in_all = 0) {
   if (dst == src || bytes == 0) return;
   if constexpr (!platform::kIsGpu) {
-    if (in_all >= kCopiesPastCaches && on.group.size() == 1) return move_past_caches(on, dst, src, bytes);
+    if (moved_past_caches(on, dst, src, bytes, in_all)) return;
   }
   const Workers workers = on.workers();
   platform::copy_share_deep(dst, src, bytes, workers.rank, workers.count);

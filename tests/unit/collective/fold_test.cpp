@@ -28,7 +28,7 @@ void expect_sums(std::size_t count) {
 }
 
 TEST(Fold, SumsThroughTheCachesAndPastThem) {
-  constexpr std::size_t kLargest = detail::kPastCaches / sizeof(std::uint32_t) / 2;  // each of two outputs
+  const std::size_t kLargest = cpu::past_caches_from(3).sums / sizeof(std::uint32_t) / 2;  // each of two outputs
   for (const std::size_t count : {std::size_t{1}, std::size_t{1023}, std::size_t{1025}, kLargest - 1, kLargest, kLargest + 17})
     expect_sums(count);
 }

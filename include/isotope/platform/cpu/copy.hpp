@@ -47,6 +47,13 @@ inline void start_copy_share(void* dst, const void* src, std::size_t bytes, std:
 void copy_past_caches(void* dst, const void* src, std::size_t bytes);
 void end_copies_past_caches();
 
+/// How much one of `pes` PEs writes in a call when that way is the faster one: of copies, and of sums, whose inputs it reads through the
+/// caches.
+struct PastCachesFrom {
+  std::size_t copies, sums;
+};
+PastCachesFrom past_caches_from(int pes);
+
 /// A plain access of sizeof(V) bytes, aligned so; not atomic.
 template <class V>
 inline V load_wide(const void* p) {

@@ -51,6 +51,10 @@ ISOTOPE_SIM_FUNCTION void start_copy_share(void* dst, const void* src, std::size
 // There are no caches to spare.
 ISOTOPE_SIM_FUNCTION void copy_past_caches(void* dst, const void* src, std::size_t bytes) { copy_bytes(dst, src, bytes); }
 ISOTOPE_SIM_FUNCTION void end_copies_past_caches() {}
+struct PastCachesFrom {
+  std::size_t copies = std::size_t{2} << 20, sums = std::size_t{8} << 20;
+};
+ISOTOPE_SIM_FUNCTION PastCachesFrom past_caches_from(int) { return {}; }
 
 template <class V>
 ISOTOPE_SIM_FUNCTION V load_wide(const void* p) {
