@@ -110,8 +110,8 @@ ChoiceTable ChoiceTable::built_in() {
   using enum Collective;
   std::vector<ChoiceRow> rows;
   for (const int pes : {2, 4, 8}) {
-    // Two PEs meet sooner than they fill slots; among more, one message less each way is worth a longer sum.
-    if (pes > 2) rows.push_back({all_reduce, pes, 4096, Algo::one_shot});
+    // One message less each way is worth filling slots, and among more than two a longer sum.
+    rows.push_back({all_reduce, pes, pes > 2 ? std::size_t{4096} : 1024, Algo::one_shot});
     rows.insert(rows.end(), {{all_reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce_scatter, pes, kAnyBytes, Algo::pull},

@@ -226,8 +226,9 @@ void Collectives::enqueue(const Stream& stream, const CollectiveCall& call, Call
 }
 
 void Collectives::run(const CollectiveCall& call, CallSite site) {
-  enqueue({}, call, site);
-  world_->stream().synchronize();
+  CollectiveCall checked = call;
+  check(checked, site);
+  world_->run_host_kernel({}, [&] { any_kernel(team_, workspace_, checked, site); });
 }
 
 LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, const Stream& stream) const {

@@ -54,6 +54,12 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
 
   /// Checks, then enqueues. Queues of GPUs run no host functions as kernels and have a launch of their own.
   virtual void launch(const GridSpec& spec, std::function<void()> body) = 0;
+  /// launch() and synchronize() in one. A queue of the CPU that has nothing else to do runs it here and now, which takes half as
+  /// long: a small collective is no longer than that.
+  virtual void run(const GridSpec& spec, const std::function<void()>& body) {
+    launch(spec, body);
+    synchronize();
+  }
   virtual void call(std::function<void()> fn) = 0;
   virtual std::shared_ptr<EventState> record() = 0;
   virtual void wait(std::shared_ptr<EventState> event) = 0;

@@ -24,6 +24,7 @@ class CpuQueue final : public StreamQueue {
   ~CpuQueue() override { CpuQueue::close(); }
 
   void launch(const GridSpec& spec, std::function<void()> body) override;
+  void run(const GridSpec& spec, const std::function<void()>& body) override;
   void call(std::function<void()> fn) override;
   std::shared_ptr<EventState> record() override;
   void wait(std::shared_ptr<EventState> event) override;
@@ -129,7 +130,10 @@ struct CpuQueue::Impl {
   static std::uint64_t enqueue(const std::shared_ptr<Impl>& self, std::unique_ptr<Work> work);
   static void worker_main(const std::shared_ptr<Impl>& self);
   void check_open() const;
+  void check_may_wait() const;
+  class Turn;
   void run(std::unique_lock<std::mutex>& lock, std::uint64_t until);
+  std::exception_ptr run_one(std::unique_lock<std::mutex>& lock, Work& work);
   std::exception_ptr execute(Work& work) noexcept;
   void wait_until_done(std::unique_lock<std::mutex>& lock, std::uint64_t target);
 };
@@ -137,6 +141,20 @@ struct CpuQueue::Impl {
 void CpuQueue::Impl::check_open() const {
   if (closed)
     throw Error(Code::not_initialized, "this stream's World is gone; nothing can be launched on or asked of it");
+}
+
+/// For whoever is about to wait for this queue's work.
+void CpuQueue::Impl::check_may_wait() const {
+  if (current_fiber() != nullptr) {
+    throw Error(Code::invalid_argument,
+                "synchronize called inside a kernel, which would wait for itself; call it from host code");
+  }
+  if (running_here(this)) {
+    throw Error(Code::invalid_argument,
+                "synchronize called inside a host callback of the same stream (or of one that this stream waits for), "
+                "which would wait "
+                "for itself; use an event, or synchronize another stream");
+  }
 }
 
 std::uint64_t CpuQueue::Impl::enqueue(const std::shared_ptr<Impl>& self, std::unique_ptr<Work> work) {
@@ -160,26 +178,48 @@ std::uint64_t CpuQueue::Impl::enqueue(const std::shared_ptr<Impl>& self, std::un
   return number;
 }
 
-// Runs work up to the one numbered `until`, or until the queue is closed. The caller holds the lock and nobody is busy.
-void CpuQueue::Impl::run(std::unique_lock<std::mutex>& lock, std::uint64_t until) {
-  const Running frame{this, t_running, t_running == nullptr ? 1 : t_running->depth + 1};
-  t_running = &frame;
-  busy.store(true, std::memory_order_relaxed);
-  while (head != nullptr && finished.load(std::memory_order_relaxed) < until) {
-    std::unique_ptr<Work> work(head);
-    head = work->next;
-    lock.unlock();
-    std::exception_ptr error = execute(*work);
-    work.reset();
-    lock.lock();
-    if (error && !failure) failure = std::move(error);
-    finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    if (sleepers > 0) done.notify_all();
+// The calling thread's turn at running work. It holds the lock when it begins and ends, and nobody else is busy.
+class CpuQueue::Impl::Turn {
+ public:
+  explicit Turn(Impl& q) : q_(q), frame_{&q, t_running, t_running == nullptr ? 1 : t_running->depth + 1} {
+    t_running = &frame_;
+    q.busy.store(true, std::memory_order_relaxed);
   }
-  busy.store(false, std::memory_order_release);
+  ~Turn() {
+    q_.busy.store(false, std::memory_order_release);
+    if (q_.sleepers > 0) q_.done.notify_all();
+    t_running = frame_.outer;
+    if (q_.head != nullptr && std::exchange(q_.worker_sleeps, false)) q_.wake.notify_one();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Impl& q_;
+  const Running frame_;
+};
+
+// One piece of work, without the lock, which the caller has before and after.
+std::exception_ptr CpuQueue::Impl::run_one(std::unique_lock<std::mutex>& lock, Work& work) {
+  lock.unlock();
+  std::exception_ptr error = execute(work);
+  work.fn = nullptr;  // the end of what it holds may take the lock
+  work.event = nullptr;
+  lock.lock();
+  finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (sleepers > 0) done.notify_all();
-  t_running = frame.outer;
-  if (head != nullptr && std::exchange(worker_sleeps, false)) wake.notify_one();
+  return error;
+}
+
+// Runs work up to the one numbered `until`, or until the queue is closed.
+void CpuQueue::Impl::run(std::unique_lock<std::mutex>& lock, std::uint64_t until) {
+  const Turn turn(*this);
+  while (head != nullptr && finished.load(std::memory_order_relaxed) < until) {
+    const std::unique_ptr<Work> work(head);
+    head = work->next;
+    std::exception_ptr error = run_one(lock, *work);
+    if (error && !failure) failure = std::move(error);
+  }
 }
 
 std::exception_ptr CpuQueue::Impl::execute(Work& work) noexcept {
@@ -276,6 +316,28 @@ void CpuQueue::launch(const GridSpec& spec, std::function<void()> body) {
   Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::kernel, .spec = spec, .fn = std::move(body)}));
 }
 
+void CpuQueue::run(const GridSpec& spec, const std::function<void()>& body) {
+  const std::shared_ptr<Impl> impl = impl_;
+  Impl& q = *impl;
+  q.check_may_wait();
+  std::unique_lock lock(q.mutex);
+  q.check_open();
+  if (q.head != nullptr || q.busy.load(std::memory_order_relaxed)) {
+    lock.unlock();
+    return StreamQueue::run(spec, body);
+  }
+  std::exception_ptr failure = std::exchange(q.failure, nullptr);
+  q.enqueued.store(q.enqueued.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  {
+    const Impl::Turn turn(q);
+    Work work{.kind = WorkKind::kernel, .spec = spec, .fn = std::cref(body)};
+    std::exception_ptr error = q.run_one(lock, work);
+    if (!failure) failure = std::move(error);
+  }
+  lock.unlock();
+  if (failure) std::rethrow_exception(failure);
+}
+
 void CpuQueue::call(std::function<void()> fn) {
   if (!fn) throw Error(Code::invalid_argument, "Stream::call got an empty function; pass one that can be called");
   Impl::enqueue(impl_, std::unique_ptr<Work>(new Work{.kind = WorkKind::call, .fn = std::move(fn)}));
@@ -303,16 +365,7 @@ bool CpuQueue::idle() const {
 void CpuQueue::synchronize() {
   const std::shared_ptr<Impl> impl = impl_;  // a callback may drop the last handle
   Impl& q = *impl;
-  if (current_fiber() != nullptr) {
-    throw Error(Code::invalid_argument,
-                "synchronize called inside a kernel, which would wait for itself; call it from host code");
-  }
-  if (running_here(&q)) {
-    throw Error(Code::invalid_argument,
-                "synchronize called inside a host callback of the same stream (or of one that this stream waits for), "
-                "which would wait "
-                "for itself; use an event, or synchronize another stream");
-  }
+  q.check_may_wait();
   std::unique_lock lock(q.mutex);
   q.check_open();
   q.wait_until_done(lock, q.enqueued.load(std::memory_order_relaxed));

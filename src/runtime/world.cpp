@@ -96,6 +96,11 @@ void World::enqueue(const LaunchConfig& config, std::function<void()> body) {
   core().launch(config, config.stream ? config.stream.queue_ : core().default_stream(), std::move(body));
 }
 
+void World::run_host_kernel(const LaunchConfig& config, const std::function<void()>& body) {
+  core().check_usable("launch");
+  core().run(config, body);
+}
+
 void World::enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel, void** arguments) {
   core().check_usable("launch");
   core().launch_gpu(config, config.stream ? config.stream.queue_ : core().default_stream(), kernel, arguments);

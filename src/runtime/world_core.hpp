@@ -66,6 +66,8 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::shared_ptr<exec::StreamQueue> create_stream();
   std::shared_ptr<exec::StreamQueue> wrap_stream(void* theirs);
   void launch(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue, std::function<void()> body);
+  /// On the default stream, and waits.
+  void run(const LaunchConfig& config, const std::function<void()>& body);
   void launch_gpu(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue,
                   const detail::GpuKernel& kernel, void** arguments);
   void synchronize();

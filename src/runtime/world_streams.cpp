@@ -54,6 +54,11 @@ void WorldCore::launch(const LaunchConfig& config, const std::shared_ptr<exec::S
   queue->launch({config.grid, config.block, config.shared_bytes}, std::move(body));
 }
 
+void WorldCore::run(const LaunchConfig& config, const std::function<void()>& body) {
+  rearm_if_idle();
+  default_stream()->run({config.grid, config.block, config.shared_bytes}, body);
+}
+
 void WorldCore::launch_gpu(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue,
                            const detail::GpuKernel& kernel, void** arguments) {
   rearm_if_idle();

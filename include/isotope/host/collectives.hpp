@@ -124,6 +124,7 @@ class Collectives {
 
   template <Collective C, class T, bool Gpu>
   void run_typed(const CollectiveCall& call, const How& how, CallSite site) {
+    if (!world_->drives_gpu()) return run(call, site);
     enqueue_typed<C, T, Gpu>({}, call, how, site);
     world_->stream().synchronize();
   }

@@ -194,6 +194,7 @@ class World {
 
  private:
   friend World detail_make_world(std::shared_ptr<runtime::WorldCore> core);
+  friend class Collectives;
   explicit World(std::shared_ptr<runtime::WorldCore> core);
 
   runtime::WorldCore& core() const;
@@ -202,6 +203,8 @@ class World {
   detail::Allocation register_bytes(void* data, std::size_t bytes, CallSite site);
   void release(detail::Allocation& allocation, CallSite site);
   void enqueue(const LaunchConfig& config, std::function<void()> body);
+  /// A kernel of the CPU on the default stream, and waits for it.
+  void run_host_kernel(const LaunchConfig& config, const std::function<void()>& body);
   void enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel, void** arguments);
   static std::size_t bytes_of(std::size_t n, std::size_t each, CallSite site);
 
