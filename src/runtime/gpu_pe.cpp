@@ -266,33 +266,17 @@ std::string why_no_gpu() {
 std::shared_ptr<GpuHold> GpuHold::take(int device) { return std::make_shared<CudaHold>(device); }
 
 GpuPe::Joined GpuPe::join(ProcessJob& job, Exchange& world, int rank, const Options& options) {
-  const CallSite site{"init", 0};
   std::unique_ptr<CudaPe> pe;
   GpuHello mine;
-  const auto all_did = [&](const auto& what) -> std::optional<Error> {
-    Outcome outcome;
-    try {
-      what();
-    } catch (const Error& error) {
-      outcome.fail(error);
-    }
-    const std::vector<Outcome> outcomes = world.gather("init", outcome, site);
-    try {
-      throw_if_any_failed(outcomes, "init", rank);
-    } catch (const Error& error) {
-      return error;
-    }
-    return std::nullopt;
-  };
-  auto refusal = all_did([&] {
+  auto refusal = failure_of_any(world, "init", rank, [&] {
     if (job.has_other_processes()) os::allow_peers_to_take_descriptors();
     pe = std::make_unique<CudaPe>(job, rank, options);
     mine = pe->hello();
   });
   if (refusal) return {nullptr, refusal};
   mine.pid = os::process_id();
-  const std::vector<GpuHello> all = world.gather("init", mine, site);
-  refusal = all_did([&] { pe->meet(all, options.allow_time_slicing); });
+  const std::vector<GpuHello> all = world.gather("init", mine, {"init", 0});
+  refusal = failure_of_any(world, "init", rank, [&] { pe->meet(all, options.allow_time_slicing); });
   if (refusal) return {nullptr, refusal};
   pe->met();
   return {std::move(pe), std::nullopt};

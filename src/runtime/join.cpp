@@ -187,9 +187,13 @@ void WorldCore::map_job(const Knobs& knobs) {
     GpuPe::Joined joined = GpuPe::join(*job_, *world.exchange, rank_,
                                        {.gpu = std::move(bidder.gpu), .wait_deadline_ns = wait_deadline_ns_,
                                         .allow_time_slicing = knobs.allow_time_slicing, .fabric = choice.fabric, .cells = cells_.get()});
-    if (joined.refusal && !choice.may_change) throw *joined.refusal;
     gpu_ = std::move(joined.pe);
-    if (gpu_ == nullptr) {
+    // Now, not at the first launch: the driver may make it wait until the GPU is idle, and by then peers' kernels wait for ours.
+    if (gpu_ != nullptr) joined.refusal = failure_of_any(*world.exchange, "init", rank_, [&] { default_stream(); });
+    if (joined.refusal && !choice.may_change) throw *joined.refusal;
+    if (joined.refusal) {
+      streams_.clear();
+      gpu_.reset();
       tell_of_cpu(rank_, joined.refusal->what());
       heap_max = bidder.bid.host_heap_max;
       cells_ = std::make_unique<TeamCells>(*job_, rank_, kTeamCells);
@@ -199,9 +203,6 @@ void WorldCore::map_job(const Knobs& knobs) {
     faults_ = &gpu_->fault();
     gpu_->open_multicast(world.id, world.members, *world.exchange, world.members, {"init", 0});
     fill_team(world, rank_);  // now as kernels on the GPU see it
-    // Now, not at the first launch: the driver may make it wait until the GPU is idle, and by then peers' kernels wait for ours.
-    default_stream();
-    world.exchange->barrier("init", {"init", 0});
   }
   heap_ = std::make_unique<Heap>(*job_, *world.exchange, gpu_ ? gpu_->memory() : host_memory(*job_, rank_, std::move(file)), rank_,
                                  size_, heap_max, knobs.heap_prefault, gpu_ ? gpu_objects_ : control_.objects);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,24 @@ void throw_if_any_failed(const std::vector<Outcome>& outcomes, std::string_view 
 /// The same for an exchange of the whole World.
 inline void throw_if_any_failed(const std::vector<Outcome>& outcomes, std::string_view call, int me) {
   throw_if_any_failed(outcomes, call, me, [](std::size_t i) { return static_cast<int>(i); });
+}
+
+/// Calls `what` on every PE of an exchange (exchange.hpp) of the whole World. What failed on one of them all return.
+template <class Exchange, class What>
+std::optional<Error> failure_of_any(Exchange& world, const char* call, int me, const What& what) {
+  Outcome outcome;
+  try {
+    what();
+  } catch (const Error& error) {
+    outcome.fail(error);
+  }
+  const std::vector<Outcome> outcomes = world.gather(call, outcome, {call, 0});
+  try {
+    throw_if_any_failed(outcomes, call, me);
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
 }
 
 }  // namespace isotope::runtime

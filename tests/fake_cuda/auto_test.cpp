@@ -1,5 +1,7 @@
 // Left to itself, a job whose GPUs cannot be used runs on the CPU, all of it, and says why once.
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "gpu_job.hpp"
 
@@ -83,17 +85,45 @@ TEST_P(GpuAuto, ExplicitCudaStaysAnError) {
   }
 }
 
+// The first is for copies.
+constexpr int kOfDefaultStream = 2;
+
+// Told to use GPUs, all fail alike, and name the one that did.
+TEST_P(GpuAuto, OneThatFailsIsNamedByAll) {
+  if (GetParam().threads) return;
+  ::setenv("ISOTOPE_PLATFORM", "cuda", 1);
+  const std::string last = std::to_string(GetParam().pes - 1);
+  const JobResult result = run_processes({.pes = GetParam().pes, .timeout = std::chrono::seconds(60)}, [&] {
+    if (std::getenv("ISOTOPE_RANK") == last) fake_cuda::fail("cuStreamCreate", kOfDefaultStream);
+    const auto [code, text] = error_of([] { init(); });
+    EXPECT_EQ(code, Code::system) << text;
+    EXPECT_NE(text.find("init failed on PE " + last), std::string::npos) << text;
+    EXPECT_EQ(fake_cuda::live(), fake_cuda::Live{});
+    return ::testing::Test::HasFailure() ? 1 : 0;
+  });
+  EXPECT_EQ(result.exit_code, 0) << result.message;
+}
+
 // One PE alone has trouble, at each place where it can come: all go to the CPU.
 TEST_P(GpuAuto, OneThatFailsTakesAllAlong) {
   if (GetParam().threads) return;  // see below
-  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemHostAlloc", "cuMemHostRegister",
-                           "cuMemHostGetDevicePointer", "cuMemAddressReserve", "cuMemCreate",
-                           "cuMemExportToShareableHandle", "cuMemMap", "cuMemImportFromShareableHandle"}) {
+  const std::vector<std::pair<const char*, int>> all = {{"cuDevicePrimaryCtxRetain", 1},
+                                                        {"cuStreamCreate", 1},
+                                                        {"cuStreamCreate", kOfDefaultStream},
+                                                        {"cuMemHostAlloc", 1},
+                                                        {"cuMemHostRegister", 1},
+                                                        {"cuMemHostGetDevicePointer", 1},
+                                                        {"cuMemAddressReserve", 1},
+                                                        {"cuMemCreate", 1},
+                                                        {"cuMemExportToShareableHandle", 1},
+                                                        {"cuMemMap", 1},
+                                                        {"cuMemImportFromShareableHandle", 1}};
+  for (const auto& [call, nth] : all) {
     if (GetParam().pes == 1 && call == std::string("cuMemImportFromShareableHandle")) continue;
     const std::string last = std::to_string(GetParam().pes - 1);
     const std::string said = said_by([&] {
       const JobResult result = run_processes({.pes = GetParam().pes, .timeout = std::chrono::seconds(60)}, [&] {
-        if (std::getenv("ISOTOPE_RANK") == last) fake_cuda::fail(call, 1);
+        if (std::getenv("ISOTOPE_RANK") == last) fake_cuda::fail(call, nth);
         {
           World world = init();
           on_the_cpu(world);
@@ -109,11 +139,14 @@ TEST_P(GpuAuto, OneThatFailsTakesAllAlong) {
 
 TEST_P(GpuAuto, OneThreadThatFailsTakesAllAlong) {
   if (!GetParam().threads) return;
-  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemHostAlloc", "cuMemCreate", "cuMemMap"}) {
+  const std::vector<std::pair<const char*, int>> all = {{"cuDevicePrimaryCtxRetain", 1}, {"cuStreamCreate", 1},
+                                                        {"cuStreamCreate", kOfDefaultStream}, {"cuMemHostAlloc", 1},
+                                                        {"cuMemCreate", 1}, {"cuMemMap", 1}};
+  for (const auto& [call, nth] : all) {
     std::atomic<int> came{0};
     const std::string said = said_by([&] {
       run_threads(GetParam().pes, [&] {
-        if (came.fetch_add(1) == 0) fake_cuda::fail(call, 1);
+        if (came.fetch_add(1) == 0) fake_cuda::fail(call, nth);
         World world = init();
         on_the_cpu(world);
       });
