@@ -115,9 +115,12 @@ ChoiceTable ChoiceTable::built_in() {
     rows.insert(rows.end(), {{all_reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce_scatter, pes, kAnyBytes, Algo::pull},
+                             {all_gather, pes, 1024, Algo::eager},
                              {all_gather, pes, 32768, Algo::pull},
                              {all_gather, pes, kAnyBytes, Algo::push},
+                             {all_to_all, pes, 1024, Algo::eager},
                              {all_to_all, pes, kAnyBytes, Algo::direct},
+                             {broadcast, pes, pes > 2 ? std::size_t{16384} : 2048, Algo::eager},
                              {broadcast, pes, kAnyBytes, Algo::flat},
                              {inclusive_scan, pes, kAnyBytes, Algo::direct},
                              {exclusive_scan, pes, kAnyBytes, Algo::direct}});

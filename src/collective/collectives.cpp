@@ -210,7 +210,8 @@ void Collectives::choose(CollectiveCall& call) const {
       constexpr std::size_t kMostByLl16 = 64 << 10;
       const bool as_packets = is_of_packets(call.algo) && bytes <= kMostByLl16 && why_not(call.collective, Algo::ll16, call.type, call.op) == nullptr;
       call.algo = as_packets ? Algo::ll16 : detail::default_algorithm(call.collective, call.type, bytes);
-      if (call.collective == Collective::all_to_all && call.dst == call.src) call.algo = Algo::ll16;
+      if (call.collective == Collective::all_to_all && call.dst == call.src)
+        call.algo = world_->drives_gpu() ? Algo::ll16 : Algo::eager;
     }
   }
   if (choices_->trace) {

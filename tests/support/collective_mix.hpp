@@ -37,9 +37,9 @@ constexpr bool is_one_of_few(Collective collective, Algo algo) {
     case Collective::all_gather:
       return algo == Algo::ll8;
     case Collective::all_to_all:
-      return algo == Algo::ll16;
+      return algo == Algo::ll16 || algo == Algo::eager;
     case Collective::broadcast:
-      return algo == Algo::pipelined;
+      return algo == Algo::pipelined || algo == Algo::eager;
     case Collective::inclusive_scan:
       return false;
     case Collective::exclusive_scan:

@@ -8,9 +8,9 @@
 //                ring, double_tree   sums pass from member to member
 //   reduce       one_shot, two_shot  the root reduces all; each a part
 //   reduce-scatter  pull, ring, multimem
-//   all-gather   push, pull, push_2d (along rows, then columns), ll8, ll16, ll128
-//   all-to-all   direct, ll8, ll16, ll128
-//   broadcast    flat (all read from the root), tree, pipelined (a chain)
+//   all-gather   push, pull, push_2d (along rows, then columns), eager (through slots, one flag a message), ll8, ll16, ll128
+//   all-to-all   direct, eager, ll8, ll16, ll128
+//   broadcast    flat (all read from the root), eager (the root goes on), tree, pipelined (a chain)
 //   scans        direct
 //
 // docs/collectives.md has the table of types and operations.
@@ -55,11 +55,12 @@ enum class Algo : std::int32_t {
   pull,
   push_2d,
   direct,
+  eager,
   flat,
   tree,
   pipelined
 };
-inline constexpr int kAlgos = 19;
+inline constexpr int kAlgos = 20;
 
 constexpr const char* name_of(Collective collective) {
   constexpr const char* kNames[kCollectives] = {"all_reduce", "reduce",    "reduce_scatter", "all_gather",
@@ -71,7 +72,7 @@ constexpr const char* name_of(Collective collective) {
 constexpr const char* name_of(Algo algo) {
   constexpr const char* kNames[kAlgos] = {"automatic", "one_shot", "two_shot", "ll8",  "ll16", "ll128",   "lamport",
                                           "multimem_one_shot", "multimem_two_shot", "multimem", "ring", "double_tree",
-                                          "push", "pull", "push_2d", "direct", "flat", "tree", "pipelined"};
+                                          "push", "pull", "push_2d", "direct", "eager", "flat", "tree", "pipelined"};
   const auto index = static_cast<unsigned>(algo);
   return index < kAlgos ? kNames[index] : "?";
 }

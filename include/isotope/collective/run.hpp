@@ -8,6 +8,7 @@
 #include "isotope/collective/algorithm.hpp"
 #include "isotope/collective/chains.hpp"
 #include "isotope/collective/direct.hpp"
+#include "isotope/collective/eager.hpp"
 #include "isotope/collective/multimem_fold.hpp"
 #include "isotope/collective/packet_rounds.hpp"
 #include "isotope/collective/stage.hpp"
@@ -118,12 +119,14 @@ ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& ca
     return scan_direct(on, r, dst, src, n, C == Collective::inclusive_scan);
   } else if constexpr (C == Collective::broadcast) {
     if constexpr (A == Algo::flat) return broadcast_flat(on, dst, src, bytes, call.root);
+    if constexpr (A == Algo::eager) return broadcast_eager(on, dst, src, bytes, call.root);
     if constexpr (A == Algo::tree) return broadcast_down(on, dst, src, bytes, call.root, 2, bytes != 0 ? bytes : 1);
     if constexpr (A == Algo::pipelined) return broadcast_down(on, dst, src, bytes, call.root, 1, 64 * 1024);
   } else {
     if constexpr (A == Algo::ll8) return exchange_packets<Ll8>(on, kGather, dst, src, blocks);
     if constexpr (A == Algo::ll16) return exchange_packets<Ll16>(on, kGather, dst, src, blocks);
     if constexpr (A == Algo::ll128) return exchange_packets<Ll128>(on, kGather, dst, src, blocks);
+    if constexpr (A == Algo::eager) return exchange_eager(on, kGather, dst, src, blocks);
     if constexpr (A == Algo::push) return all_gather_push(on, dst, src, blocks);
     if constexpr (A == Algo::pull) return all_gather_pull(on, dst, src, blocks);
     if constexpr (A == Algo::push_2d) return all_gather_push_2d(on, dst, src, blocks);

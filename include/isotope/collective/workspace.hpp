@@ -47,11 +47,16 @@ struct alignas(128) MemberFlag {
   std::uint64_t value;
 };
 
+/// Of eager messages: how many this PE has sent to a member, and taken of its. Nobody else's business.
+struct PairCounts {
+  std::uint64_t sent, taken;
+};
+
 }  // namespace detail
 
 /// The kinds of slots. Each has its own memory: what is a flag to one is data to another.
-enum class SlotKind { plain, ll8, ll16, ll128, lamport };
-inline constexpr int kSlotKinds = 5;
+enum class SlotKind { plain, eager, ll8, ll16, ll128, lamport };
+inline constexpr int kSlotKinds = 6;
 
 class Channel;
 
@@ -85,6 +90,7 @@ class Workspace {
       case SlotKind::ll128:
         return slot_bytes / 120 * 128;
       case SlotKind::plain:
+      case SlotKind::eager:
       case SlotKind::lamport:
         break;
     }
@@ -92,7 +98,7 @@ class Workspace {
   }
   /// Where the slots of a kind begin in a channel.
   ISOTOPE_HD static constexpr std::size_t offset_of(SlotKind kind, int members, std::size_t slot_bytes) {
-    std::size_t at = sizeof(detail::ChannelWords) + 2 * static_cast<std::size_t>(members) * sizeof(detail::MemberFlag);
+    std::size_t at = counts_at(members) + (static_cast<std::size_t>(members) * sizeof(detail::PairCounts) + 127) / 128 * 128;
     for (int k = 0; k < static_cast<int>(kind); ++k) {
       const auto before = static_cast<SlotKind>(k);
       at += padded(before, slot_bytes) * static_cast<std::size_t>(copies(before) * members);
@@ -105,6 +111,11 @@ class Workspace {
 
  private:
   friend class Channel;
+  /// Where the counts of eager messages begin: after the words, and four flags for each member.
+  ISOTOPE_HD static constexpr std::size_t counts_at(int members) {
+    return sizeof(detail::ChannelWords) + 4 * static_cast<std::size_t>(members) * sizeof(detail::MemberFlag);
+  }
+
   char* memory_ = nullptr;
   std::size_t slot_bytes_ = 0;
   // What the three functions above say, worked out by the host: a kernel that begins has better things to do.
@@ -134,6 +145,12 @@ class Channel {
   ISOTOPE_HD std::uint64_t* flag(int from) const { return &flags()[from].value; }
   /// The same in the other direction: the last round that `from` has taken, or answered.
   ISOTOPE_HD std::uint64_t* reply(int from) const { return &flags()[workspace_.members_ + from].value; }
+  /// How many eager messages member `from` has sent here; and how many of this PE's `to` has taken.
+  ISOTOPE_HD std::uint64_t* arrived(int from) const { return &flags()[2 * workspace_.members_ + from].value; }
+  ISOTOPE_HD std::uint64_t* taken(int to) const { return &flags()[3 * workspace_.members_ + to].value; }
+  ISOTOPE_HD detail::PairCounts* counts(int with) const {
+    return reinterpret_cast<detail::PairCounts*>(begin() + Workspace::counts_at(workspace_.members_)) + with;
+  }
   /// The slot that member `from` fills here in that round.
   ISOTOPE_HD char* slot(SlotKind kind, std::uint64_t round, int from) const {
     return slots(kind, round) + static_cast<std::size_t>(from) * slot_stride(kind);

@@ -56,7 +56,10 @@ TEST(Workspace, NoTwoSlotsOverlap) {
         for (int from = 0; from < members; ++from) {
           add(channel.flag(from), sizeof(std::uint64_t), "flag");
           add(channel.reply(from), sizeof(std::uint64_t), "reply");
-          for (const SlotKind kind : {SlotKind::plain, SlotKind::ll8, SlotKind::ll16, SlotKind::ll128, SlotKind::lamport}) {
+          add(channel.arrived(from), sizeof(std::uint64_t), "arrived");
+          add(channel.taken(from), sizeof(std::uint64_t), "taken");
+          add(channel.counts(from), sizeof(detail::PairCounts), "counts");
+          for (const SlotKind kind : {SlotKind::plain, SlotKind::eager, SlotKind::ll8, SlotKind::ll16, SlotKind::ll128, SlotKind::lamport}) {
             const auto copies = static_cast<std::uint64_t>(Workspace::copies(kind));
             for (std::uint64_t round = 0; round < copies; ++round) {
               const char* slot = channel.slot(kind, round, from);
