@@ -145,5 +145,44 @@ TEST_P(CollectiveRounds, ARingLeavesSlowNeighboursTheirSlots) {
   });
 }
 
+// A root may be two messages ahead of the others, and no more: here it never waits for them, and they come late. The next root was
+// one of those.
+ISOTOPE_KERNEL void eager_broadcasts(Team team, Workspace workspace, std::size_t most, float* dst, float* src, Finding* finding) {
+  const Block block = this_block();
+  for (std::uint64_t round = 0; round < 80; ++round) {
+    const int root = static_cast<int>(round / 10 % static_cast<std::uint64_t>(team.size()));
+    const std::size_t n = round % 4 == 3 ? most : 1 + round * 37 % 480;  // several slots; one
+    if (team.rank() == root) {
+      for (std::size_t i = block.thread_rank(); i < n; i += block.size()) src[i] = mix_value(round, root, i);
+    } else if (block.is_leader()) {
+      dawdle(round % 3 * 20'000);
+    }
+    block.sync();
+    const Pick pick{Collective::broadcast, Algo::eager, n, root};
+    const bool well = testing::make_one<Collective::broadcast, Algo::eager>(block, team, workspace.channel(0), pick, dst, src);
+    for (std::size_t i = block.thread_rank(); i < n; i += block.size()) {
+      const float expected = mix_value(round, root, i);
+      if (!well || dst[i] != expected) testing::note(finding, {0, round, i, dst[i], expected});
+    }
+    block.sync();
+  }
+}
+
+TEST_P(CollectiveRounds, ARootAhead) {
+  run([](World& world) {
+    constexpr std::size_t kMost = 2000;  // 8000 bytes
+    auto dst = world.alloc<float>(kMost), src = world.alloc<float>(kMost);
+    auto finding = world.alloc_zeroed<Finding>(1);
+    Collectives coll(world, {.channels = 1, .slot_bytes = kSlotBytes});
+    for (const std::uint32_t threads : {1u, 33u}) {
+      testing::keep_in_step(world, world.team());
+      world.launch<eager_broadcasts>({.block = threads}, world.team(), coll.workspace(), kMost, dst.data(), src.data(), finding.data());
+      world.synchronize();
+      const Finding found = finding.get(0);
+      ASSERT_EQ(found.wrong, 0u) << "element " << found.index << " is " << found.found << ", not " << found.expected << " in round " << found.round;
+    }
+  });
+}
+
 }  // namespace
 }  // namespace isotope
