@@ -330,7 +330,7 @@ void CpuQueue::run(const GridSpec& spec, const std::function<void()>& body) {
   q.enqueued.store(q.enqueued.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   {
     const Impl::Turn turn(q);
-    Work work{.kind = WorkKind::kernel, .spec = spec, .fn = std::cref(body)};
+    Work work{.kind = WorkKind::kernel, .spec = spec, .fn = [&body] { body(); }};
     std::exception_ptr error = q.run_one(lock, work);
     if (!failure) failure = std::move(error);
   }
