@@ -188,4 +188,27 @@ inline bool gather_rounds(Bootstrap& boot, int rounds, std::size_t padding = 0) 
   return true;
 }
 
+inline os::Fd connect_to(const os::SocketAddress& address) {
+  int err = 0;
+  os::Fd fd = os::tcp_connect(address, err);
+  if (fd) {
+    std::array<os::PollEntry, 1> entry{{{fd.get(), os::kWritable, false}}};
+    os::poll_fds(entry, 5000);
+  }
+  return fd;
+}
+
+/// Reads until the other end closes or `seconds` passed; true when it closed.
+inline bool closes_within(int fd, double seconds) {
+  const std::uint64_t start = os::now_ns();
+  while (seconds_since(start) < seconds) {
+    std::array<os::PollEntry, 1> entry{{{fd, os::kReadable, false}}};
+    os::poll_fds(entry, 50);
+    std::array<std::byte, 512> piece;
+    const os::Io io = os::recv_some(fd, piece);
+    if (io.status == os::Io::Status::closed) return true;
+  }
+  return false;
+}
+
 }  // namespace isotope::bootstrap::testing
