@@ -110,7 +110,8 @@ ChoiceTable ChoiceTable::built_in() {
   using enum Collective;
   std::vector<ChoiceRow> rows;
   for (const int pes : {2, 4, 8}) {
-    // One message less each way is worth filling slots, and among more than two a longer sum.
+    // One message less each way is worth filling slots, and among more than two a longer sum. The limits of eager are from
+    // bench/results/cpu-tuning-zen4.txt.
     rows.push_back({all_reduce, pes, pes > 2 ? std::size_t{4096} : 1024, Algo::one_shot});
     rows.insert(rows.end(), {{all_reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce, pes, kAnyBytes, Algo::two_shot},

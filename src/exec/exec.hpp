@@ -54,8 +54,8 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
 
   /// Checks, then enqueues. Queues of GPUs run no host functions as kernels and have a launch of their own.
   virtual void launch(const GridSpec& spec, std::function<void()> body) = 0;
-  /// launch() and synchronize() in one. A queue of the CPU that has nothing else to do runs it here and now, which takes half as
-  /// long: a small collective is no longer than that.
+  /// launch() and synchronize() in one. A queue of the CPU that has nothing else to do runs it here and now: to enqueue
+  /// it takes about as long as a small collective itself.
   virtual void run(const GridSpec& spec, const std::function<void()>& body) {
     launch(spec, body);
     synchronize();

@@ -26,14 +26,14 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-/// String moves of whole lines (ERMS). Intel's take the target's lines without reading them; other makers' were not measured.
+/// String moves of whole lines (ERMS). Intel's take the target's lines without reading them; Zen 4's gained nothing.
 bool string_moves_are_fast() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __builtin_cpu_is("intel") && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1u << 9)) != 0;
 }
 
-/// Bytes of the last cache, which all cores here have together. Others than Intel's keep what fits there: written past it, it takes
-/// three times as long (Zen 4).
+/// Bytes of the last cache, which all cores here have together. Others than Intel's keep what fits there: Zen 4 takes
+/// longer past it.
 std::size_t last_cache() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kAmdCaches = 0x8000001d, kLast = 3;
