@@ -42,13 +42,10 @@ ISOTOPE_HD bool in_slotfuls(const Stage<G>& on, std::size_t bytes, const Step& s
   return true;
 }
 
-/// How many messages in_slotfuls makes of them, for the books of member `with`. After all threads have read those.
+/// How many it makes of them.
 template <Group G>
-ISOTOPE_HD void keep_count(const Stage<G>& on, std::size_t bytes, int with, bool sent, bool taken) {
-  const std::uint64_t messages = (bytes + on.channel.slot_bytes() - 1) / on.channel.slot_bytes();
-  PairCounts* counts = on.channel.counts(with);
-  if (sent) counts->sent += messages;
-  if (taken) counts->taken += messages;
+ISOTOPE_HD std::uint64_t slotfuls_of(const Stage<G>& on, std::size_t bytes) {
+  return (bytes + on.channel.slot_bytes() - 1) / on.channel.slot_bytes();
 }
 
 /// eager: the root sends to everyone and goes on.
@@ -66,12 +63,11 @@ ISOTOPE_HD bool broadcast_eager(const Stage<G>& on, char* dst, const char* src, 
   });
   if (!well) return false;
   if (sends) move(on, dst, src, bytes);
-  on.group.sync();
+  on.group.sync();  // all threads have read the counts
   if (on.group.is_leader()) {
-    for (int k = 1; k < on.members(); ++k) {
-      const int with = on.next(k);
-      if (sends || with == root) keep_count(on, bytes, with, sends, !sends);
-    }
+    const std::uint64_t messages = slotfuls_of(on, bytes);
+    if (!sends) on.channel.counts(root)->taken += messages;
+    for (int k = 1; sends && k < on.members(); ++k) on.channel.counts(on.next(k))->sent += messages;
   }
   on.group.sync();
   return !on.team.stopped();
@@ -97,7 +93,12 @@ ISOTOPE_HD bool exchange_eager(const Stage<G>& on, bool gather, char* dst, const
   if (!well) return false;
   on.group.sync();
   if (on.group.is_leader()) {
-    for (int k = 1; k < on.members(); ++k) keep_count(on, blocks.each, on.next(k), true, true);
+    const std::uint64_t messages = slotfuls_of(on, blocks.each);
+    for (int k = 1; k < on.members(); ++k) {
+      PairCounts* counts = on.channel.counts(on.next(k));
+      counts->sent += messages;
+      counts->taken += messages;
+    }
   }
   on.group.sync();
   return !on.team.stopped();

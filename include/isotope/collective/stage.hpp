@@ -121,7 +121,7 @@ ISOTOPE_HD bool await_post(const Stage<G>& on, const std::uint64_t* flag, std::u
 /// By one thread, if it pays. Where there is no such way, it is not compiled.
 template <Group G>
 ISOTOPE_HD bool moved_past_caches(const Stage<G>& on, void* dst, const void* src, std::size_t bytes, std::size_t in_all) {
-  if (on.group.size() != 1 || in_all < platform::past_caches_from(on.members()).copies) return false;
+  if (in_all == 0 || on.group.size() != 1 || in_all < platform::past_caches_from(on.members()).copies) return false;
   platform::copy_past_caches(dst, src, bytes);
   platform::end_copies_past_caches();
   return true;
