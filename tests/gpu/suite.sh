@@ -32,17 +32,16 @@ for pes in 1 2 3 5 8 17; do
 done
 report "1 to 20 threads" env ISOTOPE_PLATFORM=cuda "$program" --gtest_brief=1 "$@"
 
-# Left out: what waits 100,000 times, or for a deadline, or runs hundreds of programs; and PEs that enqueue several launches, which
-# memcheck lets start only one after the other. CUDA's own refusals are no errors here: the library tries what may not work, such
-# as fabric handles, and takes no for an answer. Collectives are left out too, unless SUITE_MEMCHECK=all: support/in_step.hpp
-# tells what is known of that.
-left_out='Litmus*:*WaitsDeadline*:*RandomProgram*:*OnStream*:*OnAStream*:*LaunchTest*'
-[ "${SUITE_MEMCHECK:-}" = all ] || left_out+=':*/Collective*'
+# As processes: of threads the tool lets a PE's copy or launch wait for the kernels of all, so that PEs in different places stand
+# still. Left out, unless SUITE_MEMCHECK=all, is what waits 100,000 times, or for a deadline, or runs hundreds of programs. CUDA's
+# own refusals are no errors here: the library tries what may not work, such as fabric handles, and takes no for an answer.
+left_out='Litmus*:*WaitsDeadline*:*RandomProgram*'
+[ "${SUITE_MEMCHECK:-}" = all ] && left_out=
 memcheck=$(command -v compute-sanitizer || command -v /usr/local/cuda/bin/compute-sanitizer)
 if [ -z "$memcheck" ]; then
   echo "memcheck: left out, no compute-sanitizer here"
 else
-  report "memcheck, 2 threads" env ISOTOPE_PLATFORM=cuda ISOTOPE_WAIT_DEADLINE=60s SUITE_IN_STEP=1 "$memcheck" --tool memcheck \
-    --report-api-errors no --error-exitcode 9 "$program" --gtest_brief=1 --gtest_filter="*/2Threads:-$left_out"
+  report "memcheck, 2 processes" env ISOTOPE_WAIT_DEADLINE=60s "$isotope" run -n 2 --platform cuda "$memcheck" --tool memcheck \
+    --report-api-errors no --error-exitcode 9 "$program" --gtest_brief=1 --gtest_filter="*/2Processes:-$left_out"
 fi
 exit $failed

@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "support/collective_mix.hpp"
-#include "support/in_step.hpp"
 #include "support/job_shape.hpp"
 
 namespace isotope {
@@ -77,7 +76,6 @@ TEST_P(CollectiveDefaults, GiveTheSame) {
           src.write(mine);
           dst.write(std::vector<float>(most, -1));
           well.set(0, 0);
-          testing::keep_in_step(world, world.team());
           const LaunchConfig config{.grid = way % 2 == 0 ? 1u : 2u, .block = 33};
           if (way == 4) {
             from_host(coll, pick, dst.data(), src.data());

@@ -4,7 +4,6 @@
 #include <concepts>
 
 #include "support/collective_mix.hpp"
-#include "support/in_step.hpp"
 #include "support/job_shape.hpp"
 
 namespace isotope {
@@ -59,7 +58,6 @@ class Groups {
   void check(std::uint32_t grid, std::uint32_t threads) {
     const Mix mix = testing::mix_on(world_, Mix::few);
     seed_ += 100;
-    testing::keep_in_step(world_, world_.team());
     world_.launch<Kernel>({.grid = grid, .block = threads}, world_.team(), coll_.workspace(), seed_, mix, dst_.data(),
                           src_.data(), stride_, finding_.data());
     world_.synchronize();

@@ -6,7 +6,6 @@
 
 #include "support/collective_calls.hpp"
 #include "support/collective_mix.hpp"
-#include "support/in_step.hpp"
 #include "support/job_shape.hpp"
 
 namespace isotope {
@@ -55,7 +54,6 @@ TEST_P(CollectiveRounds, InsideOneKernel) {
     auto finding = world.alloc_zeroed<Finding>(1);
     Collectives coll(world, {.channels = 1, .slot_bytes = kSlotBytes});
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-      testing::keep_in_step(world, world.team());
       const std::uint32_t threads = seed % 4 == 0 ? 33 : 1;
       world.launch<all_rounds>({.block = threads}, world.team(), coll.workspace(), seed, kRounds, dst.data(), src.data(),
                                finding.data());
@@ -175,7 +173,6 @@ TEST_P(CollectiveRounds, ARootAhead) {
     auto finding = world.alloc_zeroed<Finding>(1);
     Collectives coll(world, {.channels = 1, .slot_bytes = kSlotBytes});
     for (const std::uint32_t threads : {1u, 33u}) {
-      testing::keep_in_step(world, world.team());
       world.launch<eager_broadcasts>({.block = threads}, world.team(), coll.workspace(), kMost, dst.data(), src.data(), finding.data());
       world.synchronize();
       const Finding found = finding.get(0);

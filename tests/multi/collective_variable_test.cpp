@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "support/in_step.hpp"
 #include "support/job_shape.hpp"
 #include "support/mixer.hpp"
 
@@ -41,7 +40,6 @@ void check_collect(World& world, const Team& team, Collectives& coll, std::size_
       for (std::size_t i = 0; i < amount(round, k); ++i) expected[shift + total++] = element<T>(round, k, 0, i);
     }
     dst.write(std::vector<T>(dst.size(), static_cast<T>(0x5a)));
-    testing::keep_in_step(coll.world(), coll.team());
     EXPECT_EQ(coll.collect(dst.data() + shift, from + shift, n), total) << "round " << round;
     EXPECT_EQ(dst.read(), expected) << "round " << round;
   }
@@ -90,7 +88,6 @@ void check_all_to_all_v(World& world, Collectives& coll) {
     }
     dst.write(std::vector<T>(dst.size(), static_cast<T>(0x5a)));
     received.write(std::vector<std::uint64_t>(count, 77));
-    testing::keep_in_step(coll.world(), coll.team());
     coll.all_to_all_v(dst.data(), dst_offsets.data(), src.data(), counts.data(), src_offsets.data(),
                       round % 3 == 2 ? nullptr : received.data());
     EXPECT_EQ(dst.read(), expected) << "round " << round;

@@ -18,7 +18,6 @@
 
 #include "support/collective_calls.hpp"
 #include "support/collective_reference.hpp"
-#include "support/in_step.hpp"
 #include "support/private_memory.hpp"
 
 namespace isotope::testing {
@@ -70,7 +69,6 @@ class CollectiveRig {
     add_inputs<T>(call, before);
     arena_.write(before.arena);
     private_.write(before.priv);
-    keep_in_step(coll_.world(), team_);
     if (make_) {
       make_(call);
     } else {
