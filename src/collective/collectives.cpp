@@ -207,9 +207,11 @@ void Collectives::choose(CollectiveCall& call) const {
     if (in_place || why_not(call.collective, call.algo, call.type, call.op) != nullptr) {
       by = "default";
       // Other packets for a type that has no value to spare, or does not fit, as far as that was measured.
-      constexpr std::size_t kMostByLl16 = 64 << 10;
-      const bool as_packets = is_of_packets(call.algo) && bytes <= kMostByLl16 && why_not(call.collective, Algo::ll16, call.type, call.op) == nullptr;
-      call.algo = as_packets ? Algo::ll16 : detail::default_algorithm(call.collective, call.type, bytes);
+      constexpr std::size_t kMostPackets = 64 << 10;
+      const bool lamport = call.collective == Collective::all_reduce && call.algo == Algo::ll8 && is_float(call.type);
+      const Algo packets = lamport ? Algo::lamport : Algo::ll16;
+      const bool as_packets = is_of_packets(call.algo) && bytes <= kMostPackets && why_not(call.collective, packets, call.type, call.op) == nullptr;
+      call.algo = as_packets ? packets : detail::default_algorithm(call.collective, call.type, bytes);
       if (call.collective == Collective::all_to_all && call.dst == call.src)
         call.algo = world_->drives_gpu() ? Algo::ll16 : Algo::eager;
     }

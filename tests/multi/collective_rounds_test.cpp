@@ -181,5 +181,35 @@ TEST_P(CollectiveRounds, ARootAhead) {
   });
 }
 
+// Calls by more blocks than there are lines to share out, where a GPU's kernels have them: those without a part leave, and are back
+// in the next call.
+TEST_P(CollectiveRounds, MoreBlocksThanLines) {
+  run([](World& world) {
+    constexpr Algo kAlgos[] = {Algo::ll8, Algo::lamport, Algo::ll16, Algo::one_shot};
+    constexpr std::size_t kCounts[] = {1, 40, 480, 0, 700}, kMost = 700, kCalls = 60;
+    constexpr float kPoison = -1;
+    auto dst = world.alloc<float>(kMost * kCalls), src = world.alloc<float>(kMost);
+    Collectives coll(world, {.channels = 4, .slot_bytes = kSlotBytes});
+    std::vector<float> values(kMost);
+    for (std::size_t i = 0; i < kMost; ++i) values[i] = mix_value(0, world.rank(), i);
+    src.write(values);
+    dst.write(std::vector<float>(kMost * kCalls, kPoison));
+    world.barrier();
+    for (std::size_t call = 0; call < kCalls; ++call) {
+      on_stream::all_reduce(coll, Stream(), dst.data() + call * kMost, src.data(), kCounts[call % 5], ReduceOp::add,
+                            {.algo = kAlgos[call % 4], .blocks = 4});
+    }
+    world.synchronize();
+    const std::vector<float> found = dst.read();
+    for (std::size_t at = 0; at < found.size(); ++at) {
+      const std::size_t call = at / kMost, i = at % kMost, n = kCounts[call % 5];
+      const Pick pick{Collective::all_reduce, kAlgos[call % 4], n, 0};
+      ASSERT_EQ(found[at], i < n ? mix_expected(pick, 0, world.rank(), world.size(), i) : kPoison)
+          << "element " << i << " of " << n << ", call " << call << ", " << name_of(pick.algo);
+    }
+    world.barrier();
+  });
+}
+
 }  // namespace
 }  // namespace isotope

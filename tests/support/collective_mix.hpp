@@ -33,7 +33,7 @@ constexpr bool is_one_of_few(Collective collective, Algo algo) {
     case Collective::reduce:
       return false;
     case Collective::reduce_scatter:
-      return algo == Algo::pull;
+      return algo == Algo::pull || algo == Algo::ll8;
     case Collective::all_gather:
       return algo == Algo::ll8;
     case Collective::all_to_all:

@@ -4,6 +4,7 @@
 // ISOTOPE_FLAT    the same, inlined always: its arguments are constants that must fold away
 // ISOTOPE_KERNEL  a kernel: ordinary code, launched by World::launch on whatever platform the PE drives
 // ISOTOPE_COLD    a function that is rarely called and stays out of line
+// ISOTOPE_GPU_COLD  the same on a GPU alone: elsewhere it is worth nothing, and the checker would name its line for the user's
 // ISOTOPE_UNROLL  before a loop of few turns that must not stay one
 // ISOTOPE_GPU_UNROLL  the same on a GPU, where arrays that a loop indexes leave the registers; a CPU makes vectors of it
 // ISOTOPE_GPU_ROLLED  before a loop that a GPU's compiler must leave one
@@ -20,6 +21,7 @@
 #define ISOTOPE_FLAT __host__ __device__ __forceinline__
 #define ISOTOPE_KERNEL __host__ __device__ inline
 #define ISOTOPE_COLD __host__ __device__ __noinline__ inline
+#define ISOTOPE_GPU_COLD ISOTOPE_COLD
 #define ISOTOPE_UNROLL _Pragma("unroll")
 #define ISOTOPE_GPU_UNROLL _Pragma("unroll")
 #define ISOTOPE_GPU_ROLLED _Pragma("unroll 1")
@@ -33,6 +35,7 @@
 #define ISOTOPE_FLAT __attribute__((always_inline)) inline
 #define ISOTOPE_KERNEL inline
 #define ISOTOPE_COLD __attribute__((noinline, cold)) inline
+#define ISOTOPE_GPU_COLD ISOTOPE_HD
 #define ISOTOPE_UNROLL _Pragma("GCC unroll 16")
 #define ISOTOPE_GPU_UNROLL
 #define ISOTOPE_GPU_ROLLED

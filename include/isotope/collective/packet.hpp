@@ -182,13 +182,21 @@ template <class P, int Others>
 ISOTOPE_HD bool receive_all(Patience& patience, const Team& team, const char* slots, std::size_t stride, Call call,
                             std::size_t word, std::uint64_t round, typename P::Raw (&raw)[Others]) {
   const auto slot = [&](int i) { return slots + static_cast<std::size_t>(i < team.rank() ? i : i + 1) * stride; };
-  for (;;) {
+  const auto have_come = [&] {
     ISOTOPE_UNROLL
     for (int i = 0; i < Others; ++i) raw[i] = P::peek(slot(i), word, round);
     bool all = true;
     ISOTOPE_UNROLL
     for (int i = 0; i < Others; ++i) all = all & P::arrived(raw[i], round);
-    if (all) break;
+    return all;
+  };
+  if constexpr (platform::kIsGpu) {
+    // As in wait_for_word: nothing between the first polls.
+    ISOTOPE_GPU_ROLLED
+    for (int poll = 0; poll < kFirstPolls; ++poll)
+      if (have_come()) return true;
+  }
+  while (!have_come()) {
     if (patience.go_on()) continue;
     int missing = Others;
     ISOTOPE_UNROLL

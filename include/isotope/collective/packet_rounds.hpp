@@ -11,26 +11,37 @@
 
 namespace isotope::detail {
 
-/// A packet's data from memory that may end before it, or be less aligned.
+/// Whether a packet's data is all there, and as aligned as its words.
 template <class Data>
-ISOTOPE_HD Data read_data(const char* p, std::size_t valid) {
-  if (valid >= sizeof(Data) && reinterpret_cast<std::uintptr_t>(p) % alignof(Data) == 0) {
-    Data data;
-    std::memcpy(&data, __builtin_assume_aligned(p, alignof(Data)), sizeof(Data));
-    return data;
-  }
-  // One of its own: what is copied by a length that is not known leaves the registers.
+ISOTOPE_HD bool is_whole(const void* p, std::size_t valid) {
+  return valid >= sizeof(Data) && reinterpret_cast<std::uintptr_t>(p) % alignof(Data) == 0;
+}
+/// Where it is not. Functions of their own: they would be most of every kernel, which has to be fetched before it runs.
+template <class Data>
+ISOTOPE_GPU_COLD Data read_piece(const char* p, std::size_t valid) {
   Data piece{};
   std::memcpy(&piece, p, valid < sizeof(Data) ? valid : sizeof(Data));
   return piece;
 }
 template <class Data>
+ISOTOPE_GPU_COLD void write_piece(char* p, Data piece, std::size_t valid) {
+  std::memcpy(p, &piece, valid < sizeof(Data) ? valid : sizeof(Data));
+}
+
+/// A packet's data from memory that may end before it, or be less aligned.
+template <class Data>
+ISOTOPE_HD Data read_data(const char* p, std::size_t valid) {
+  if (!is_whole<Data>(p, valid)) return read_piece<Data>(p, valid);
+  Data data;
+  std::memcpy(&data, __builtin_assume_aligned(p, alignof(Data)), sizeof(Data));
+  return data;
+}
+template <class Data>
 ISOTOPE_HD void write_data(char* p, const Data& data, std::size_t valid) {
-  if (valid >= sizeof(Data) && reinterpret_cast<std::uintptr_t>(p) % alignof(Data) == 0) {
+  if (is_whole<Data>(p, valid)) {
     std::memcpy(__builtin_assume_aligned(p, alignof(Data)), &data, sizeof(Data));
   } else {
-    const Data piece = data;
-    std::memcpy(p, &piece, valid < sizeof(Data) ? valid : sizeof(Data));
+    write_piece<Data>(p, data, valid);
   }
 }
 
@@ -53,36 +64,79 @@ struct Outgoing {
     std::memcpy(&data, __builtin_assume_aligned(begin(k) + word * P::kBytes, alignof(Data)), sizeof(Data));
     return data;
   }
+  ISOTOPE_HD Data piece(int k, std::size_t word) const {
+    return read_piece<Data>(begin(k) + word * P::kBytes, bytes - word * P::kBytes);
+  }
 
  private:
   ISOTOPE_HD const char* begin(int k) const { return src + static_cast<std::size_t>(k) * stride; }
 };
 
-/// Sends each of `Others` other members its word, all of them read before the first goes out: on a GPU a read takes longer than
-/// all the rest. Returns this PE's own.
+/// This thread's words of what goes out.
+struct ShareOfWords {
+  std::uint32_t first, step;
+  std::size_t count;
+};
+
+/// The word of each member, from this PE's own on.
 template <class P, int Others, Group G>
-ISOTOPE_HD typename P::Data send_to_each(const Stage<G>& on, const Outgoing<P>& out, char* slot, std::size_t word,
-                                         std::uint64_t round) {
-  typename P::Data data[Others + 1];
-  const bool wide = out.is_wide(word);
-  if (wide) {
+ISOTOPE_HD void read_for_each(const Stage<G>& on, const Outgoing<P>& out, std::size_t word, typename P::Data (&data)[Others + 1]) {
+  if (out.is_wide(word)) {
     ISOTOPE_UNROLL
     for (int i = 0; i <= Others; ++i) data[i] = out.wide(on.next(i), word);
   } else {
     ISOTOPE_UNROLL
-    for (int i = 0; i <= Others; ++i) data[i] = out(on.next(i), word);
+    for (int i = 0; i <= Others; ++i) data[i] = out.piece(on.next(i), word);
   }
-  // While the reads are under way.
+  ISOTOPE_UNROLL
+  for (int i = 0; i <= Others; ++i) data[i] = P::prepare(data[i], out.element);
+}
+
+/// Sends each of `Others` other members its words; `own` becomes this PE's first one. All of a word is read before any of it goes
+/// out, and the first word before it is known which round this is: on a GPU a read takes longer than all the rest.
+template <class P, int Others, Group G>
+ISOTOPE_HD bool send_to_each(const Stage<G>& on, const Outgoing<P>& out, const ShareOfWords& share, std::uint64_t round,
+                             typename P::Data& own) {
+  typename P::Data data[Others + 1] = {};
+  if (share.first < share.count) read_for_each<P, Others>(on, out, share.first, data);
+  if (on.team.stopped()) return false;
+  own = data[0];
   char* there[Others];
+  char* mine = on.channel.slot(P::kKind, round, on.me());
   ISOTOPE_UNROLL
-  for (int i = 0; i < Others; ++i) there[i] = on.team.at(slot, on.next(i + 1));
-  if (wide) {
+  for (int i = 0; i < Others; ++i) there[i] = on.team.at(mine, on.next(i + 1));
+  for (std::size_t word = share.first; word < share.count; word += share.step) {
+    if (word != share.first) read_for_each<P, Others>(on, out, word, data);
     ISOTOPE_UNROLL
-    for (int i = 0; i <= Others; ++i) data[i] = P::prepare(data[i], out.element);
+    for (int i = 0; i < Others; ++i) P::send(there[i], word, data[i + 1], round);
   }
-  ISOTOPE_UNROLL
-  for (int i = 0; i < Others; ++i) P::send(there[i], word, data[i + 1], round);
-  return data[0];
+  return true;
+}
+
+/// The same to any number of them. Where `Alike`, all get the same.
+template <class P, bool Alike, Group G>
+ISOTOPE_HD bool send_to_all(const Stage<G>& on, const Outgoing<P>& out, const ShareOfWords& share, std::uint64_t round,
+                            typename P::Data& own) {
+  const int me = on.me(), members = on.members();
+  if (share.first < share.count) own = out(me, share.first);
+  if (on.team.stopped()) return false;
+  char* mine = on.channel.slot(P::kKind, round, me);
+  // Between two, the other's address is worked out once; among more, each as it is needed is sooner.
+  if (Alike && members == 2) {
+    char* there = on.team.at(mine, on.next());
+    for (std::size_t word = share.first; word < share.count; word += share.step)
+      P::send(there, word, word == share.first ? own : out(me, word), round);
+    return true;
+  }
+  for (std::size_t word = share.first; word < share.count; word += share.step) {
+    typename P::Data data = own;
+    if (Alike && word != share.first) data = out(me, word);
+    for (int k = on.next(); k != me; k = k + 1 == members ? 0 : k + 1) {
+      if (!Alike) data = out(k, word);
+      P::send(on.team.at(mine, k), word, data, round);
+    }
+  }
+  return true;
 }
 
 /// Whether the usual numbers of PEs that share a GPU have code of their own, with all members' words in registers. Also under the
@@ -105,15 +159,16 @@ ISOTOPE_HD bool each_of_all(const Stage<G>& on, Patience& patience, const char* 
   return true;
 }
 
-/// One round, the call's first or a later one. This thread's words of what goes `out`; where `alike`, all members get the same.
+/// One round, the call's first or a later one. This thread's words of what goes `out`; where `Alike`, all members get the same.
 ///   take(word, each)        each(step) waits for the members' words and calls step(k, data) for all of them in rank order, its
 ///                           own as it would have been sent; false: it gave up, return false then too
-template <class P, Group G, class Take>
-ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, bool alike, const Outgoing<P>& out, Take take) {
+template <class P, bool Alike, Group G, class Take>
+ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoing<P>& out, Take take) {
   ChannelWords* words = on.channel.words();
   std::uint64_t* counter = P::kClears ? &words->lamport_rounds : &words->rounds;
   const std::size_t count = (out.bytes + P::kBytes - 1) / P::kBytes;
   const std::uint32_t first = on.group.thread_rank(), step = on.group.size();
+  const ShareOfWords share{first, step, count};
   const int me = on.me(), members = on.members();
   const std::size_t stride = on.channel.slot_stride(P::kKind);
   const std::uint64_t round = begin_round(on, counter, first_round);
@@ -123,34 +178,16 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, bool alike, c
     ISOTOPE_UNROLL
     for (int i = 0; i < 3; ++i) used[i] = words->lamport_bytes[i];
   }
-  const bool by_own_code = kOwnCode<P> && (members == 2 || members == 4);
-  typename P::Data ahead{};  // the first word that goes to all, or stays here
-  if (alike && first < count) ahead = out(me, first);
-  bool well = !on.team.stopped();
+  typename P::Data ahead{};  // the first of this PE's own words
+  const auto send = [&] {
+    if constexpr (kOwnCode<P> && !Alike) {
+      if (members == 2) return send_to_each<P, 1>(on, out, share, round, ahead);
+      if (members == 4) return send_to_each<P, 3>(on, out, share, round, ahead);
+    }
+    return send_to_all<P, Alike>(on, out, share, round, ahead);
+  };
+  bool well = send();
   if (well) {
-    char* mine = on.channel.slot(P::kKind, round, me);
-    // Between two, the other's address is worked out once; among more, each as it is needed is sooner.
-    const bool to_one = kOwnCode<P> && alike && members == 2;
-    if (to_one) {
-      char* there = on.team.at(mine, on.next());
-      for (std::size_t word = first; word < count; word += step) P::send(there, word, word == first ? ahead : out(me, word), round);
-    }
-    for (std::size_t word = first; word < count && !to_one; word += step) {
-      if constexpr (kOwnCode<P>) {
-        if (!alike && by_own_code) {
-          const typename P::Data own = members == 2 ? send_to_each<P, 1>(on, out, mine, word, round)
-                                                    : send_to_each<P, 3>(on, out, mine, word, round);
-          if (word == first) ahead = own;
-          continue;
-        }
-      }
-      typename P::Data data = ahead;
-      if (alike && word != first) data = out(me, word);
-      for (int k = on.next(); k != me; k = k + 1 == members ? 0 : k + 1) {
-        if (!alike) data = out(k, word);
-        P::send(on.team.at(mine, k), word, data, round);
-      }
-    }
     if constexpr (P::kClears) {
       // The slots of the round before: everyone has sent its words of this round, or will not until it has read those.
       const std::uint64_t before = round + 2;
@@ -165,8 +202,7 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, bool alike, c
     Patience patience(on.team);
     const char* slots = on.channel.slots(P::kKind, round);
     for (std::size_t word = first; well && word < count; word += step) {
-      const bool is_ahead = word == first && (alike || by_own_code);
-      const typename P::Data own = is_ahead ? ahead : out(me, word);
+      const typename P::Data own = word == first ? ahead : out(me, word);
       well = take(word, [&](const auto& each) {
         if constexpr (kOwnCode<P>) {
           if (members == 2) return each_of_all<P, 1>(on, patience, slots, stride, word, round, own, each);
@@ -196,9 +232,9 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, bool alike, c
   return well;
 }
 
-/// Everyone sends elements to everyone, and sums what comes in rank order. all-reduce: all get the same, `blocks` at stride 0.
-/// reduce-scatter: member k gets block k.
-template <class P, Group G, class R>
+/// Everyone sends elements to everyone, and sums what comes in rank order. all-reduce: all get the same, `blocks` at stride 0, and
+/// `Alike`. reduce-scatter: member k gets block k.
+template <class P, bool Alike, Group G, class R>
 ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
   const std::size_t most = on.channel.slot_bytes() / r.element(), count = blocks.each;
   for (std::size_t begin = 0; begin < count; begin += most) {
@@ -218,24 +254,24 @@ ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const 
       write_data(to + word * P::kBytes, r.template finish_word<typename P::Data>(partials, on.members()), bytes - word * P::kBytes);
       return true;
     };
-    if (!packet_round<P>(on, begin == 0, blocks.stride == 0, out, take)) return false;
+    if (!packet_round<P, Alike>(on, begin == 0, out, take)) return false;
   }
   return true;
 }
 
 /// all-gather and all-to-all: block k of `dst` comes from member k, which sends its `src` (all-gather) or its block for us.
-template <class P, Group G>
-ISOTOPE_HD bool exchange_packets(const Stage<G>& on, bool gather, char* dst, const char* src, const Blocks& blocks) {
+template <class P, bool Gather, Group G>
+ISOTOPE_HD bool exchange_packets(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
   const std::size_t each = blocks.each;
   for (std::size_t begin = 0; begin < each; begin += on.channel.slot_bytes()) {
     const std::size_t bytes = each - begin < on.channel.slot_bytes() ? each - begin : on.channel.slot_bytes();
-    const Outgoing<P> out{src + begin, gather ? 0 : blocks.stride, bytes, 1};
+    const Outgoing<P> out{src + begin, Gather ? 0 : blocks.stride, bytes, 1};
     const auto take = [&](std::size_t word, const auto& for_each) {
       return for_each([&](int k, const typename P::Data& data) {
         write_data(dst + blocks.begin(k) + begin + word * P::kBytes, data, bytes - word * P::kBytes);
       });
     };
-    if (!packet_round<P>(on, begin == 0, gather, out, take)) return false;
+    if (!packet_round<P, Gather>(on, begin == 0, out, take)) return false;
   }
   return true;
 }

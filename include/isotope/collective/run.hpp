@@ -99,10 +99,10 @@ ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& ca
   if constexpr (C == Collective::all_reduce) {
     if constexpr (A == Algo::one_shot) return all_reduce_one_shot(on, r, dst, src, n);
     if constexpr (A == Algo::two_shot) return all_reduce_two_shot(on, r, dst, src, n);
-    if constexpr (A == Algo::ll8) return reduce_packets<Ll8>(on, r, dst, src, {n, 0});
-    if constexpr (A == Algo::ll16) return reduce_packets<Ll16>(on, r, dst, src, {n, 0});
-    if constexpr (A == Algo::ll128) return reduce_packets<Ll128>(on, r, dst, src, {n, 0});
-    if constexpr (A == Algo::lamport) return reduce_packets<Lamport>(on, r, dst, src, {n, 0});
+    if constexpr (A == Algo::ll8) return reduce_packets<Ll8, true>(on, r, dst, src, {n, 0});
+    if constexpr (A == Algo::ll16) return reduce_packets<Ll16, true>(on, r, dst, src, {n, 0});
+    if constexpr (A == Algo::ll128) return reduce_packets<Ll128, true>(on, r, dst, src, {n, 0});
+    if constexpr (A == Algo::lamport) return reduce_packets<Lamport, true>(on, r, dst, src, {n, 0});
     if constexpr (A == Algo::multimem_one_shot) return all_reduce_multimem_one_shot(on, r, dst, src, n);
     if constexpr (A == Algo::multimem_two_shot) return all_reduce_multimem_two_shot(on, r, dst, src, n);
     if constexpr (A == Algo::ring) return all_reduce_ring(on, r, dst, src, n);
@@ -112,8 +112,9 @@ ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& ca
   } else if constexpr (C == Collective::reduce_scatter) {
     if constexpr (A == Algo::pull) return reduce_scatter_pull(on, r, dst, src, elements);
     if constexpr (A == Algo::ring) return reduce_scatter_ring(on, r, dst, src, elements);
-    if constexpr (A == Algo::ll16) return reduce_packets<Ll16>(on, r, dst, src, elements);
-    if constexpr (A == Algo::lamport) return reduce_packets<Lamport>(on, r, dst, src, elements);
+    if constexpr (A == Algo::ll8) return reduce_packets<Ll8, false>(on, r, dst, src, elements);
+    if constexpr (A == Algo::ll16) return reduce_packets<Ll16, false>(on, r, dst, src, elements);
+    if constexpr (A == Algo::lamport) return reduce_packets<Lamport, false>(on, r, dst, src, elements);
     if constexpr (A == Algo::multimem) return reduce_scatter_multimem(on, r, dst, src, elements);
   } else if constexpr (C == Collective::inclusive_scan || C == Collective::exclusive_scan) {
     return scan_direct(on, r, dst, src, n, C == Collective::inclusive_scan);
@@ -123,9 +124,9 @@ ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& ca
     if constexpr (A == Algo::tree) return broadcast_down(on, dst, src, bytes, call.root, 2, bytes != 0 ? bytes : 1);
     if constexpr (A == Algo::pipelined) return broadcast_down(on, dst, src, bytes, call.root, 1, 64 * 1024);
   } else {
-    if constexpr (A == Algo::ll8) return exchange_packets<Ll8>(on, kGather, dst, src, blocks);
-    if constexpr (A == Algo::ll16) return exchange_packets<Ll16>(on, kGather, dst, src, blocks);
-    if constexpr (A == Algo::ll128) return exchange_packets<Ll128>(on, kGather, dst, src, blocks);
+    if constexpr (A == Algo::ll8) return exchange_packets<Ll8, kGather>(on, dst, src, blocks);
+    if constexpr (A == Algo::ll16) return exchange_packets<Ll16, kGather>(on, dst, src, blocks);
+    if constexpr (A == Algo::ll128) return exchange_packets<Ll128, kGather>(on, dst, src, blocks);
     if constexpr (A == Algo::eager) return exchange_eager(on, kGather, dst, src, blocks);
     if constexpr (A == Algo::push) return all_gather_push(on, dst, src, blocks);
     if constexpr (A == Algo::pull) return all_gather_pull(on, dst, src, blocks);

@@ -87,8 +87,11 @@ ISOTOPE_HD bool together(const Stage<G>& on, bool well) {
 /// over for whoever hears from this thread now: the fence pairs with theirs, through the words that packets are made of.
 template <Group G>
 ISOTOPE_HD std::uint64_t begin_round(const Stage<G>& on, const std::uint64_t* counter, bool first) {
-  on.group.sync();
-  if (!first || !on.kernel_orders()) fence_to(on.team);
+  // Where a kernel begins, nothing of this group's is under way.
+  if (!first || !on.kernel_orders()) {
+    on.group.sync();
+    fence_to(on.team);
+  }
   return *counter + 1;
 }
 

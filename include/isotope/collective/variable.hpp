@@ -28,7 +28,7 @@ ISOTOPE_HD bool collect(G group, const Team& team, const Channel& channel, T* ds
       all += count;
     });
   };
-  if (!detail::packet_round<detail::Ll16>(on, true, true, out, take)) return false;
+  if (!detail::packet_round<detail::Ll16, true>(on, true, out, take)) return false;
   // The first thread has read them. Who has told its count is past its earlier use of dst: ordered here, before the others go on.
   detail::fence_to(team);
   before = group.broadcast(static_cast<std::uint64_t>(before));
