@@ -81,27 +81,43 @@ std::vector<Algo> algorithms_of(Collective collective) {
 ChoiceTable ChoiceTable::built_in_for_gpus() {
   using enum Collective;
   // Data that carries its own flag while a thread has few words of it; then whole buffers between two meetings. From
-  // bench/results/h200-collectives.json, where 2 and 4 PEs share a GPU; the limits between their sizes, and 8 PEs, are guesses.
+  // bench/results/h200-collectives-steps.json, where 2, 4 and 8 PEs share a GPU; a limit is the last size at which it was fastest.
+  constexpr std::size_t kKiB = 1024;
   struct Limits {
     int pes;
-    std::size_t reduced, scattered, moved;  // the most bytes that go as packets: of the whole, and of a member's block
+    struct {
+      std::size_t ll8, lamport;
+    } reduced;  // the whole
+    struct {
+      std::size_t ll8, ll16, lamport;
+    } scattered;  // a member's block; 0: none
+    struct {
+      std::size_t ll8, ll16;
+    } moved;  // the same
   };
   std::vector<ChoiceRow> rows;
-  for (const Limits& most : {Limits{2, 512 << 10, 64 << 10, 64 << 10}, Limits{4, 128 << 10, 16 << 10, 32 << 10}, Limits{8, 32 << 10, 8 << 10, 16 << 10}}) {
-    const int pes = most.pes;
-    rows.insert(rows.end(), {{all_reduce, pes, 16 << 10, Algo::ll8},
-                             {all_reduce, pes, most.reduced, Algo::lamport},
-                             {all_reduce, pes, kAnyBytes, Algo::two_shot},
-                             {reduce, pes, kAnyBytes, Algo::two_shot},
-                             {reduce_scatter, pes, most.scattered, Algo::ll16},
-                             {reduce_scatter, pes, kAnyBytes, Algo::pull},
-                             {all_gather, pes, most.moved, Algo::ll16},
-                             {all_gather, pes, kAnyBytes, Algo::push},
-                             {all_to_all, pes, most.moved, Algo::ll16},
-                             {all_to_all, pes, kAnyBytes, Algo::direct},
-                             {broadcast, pes, kAnyBytes, Algo::flat},
-                             {inclusive_scan, pes, kAnyBytes, Algo::direct},
-                             {exclusive_scan, pes, kAnyBytes, Algo::direct}});
+  for (const Limits& most : {Limits{2, {64 * kKiB, 512 * kKiB}, {64 * kKiB, 128 * kKiB, 256 * kKiB}, {64 * kKiB, 256 * kKiB}},
+                             Limits{4, {32 * kKiB, 128 * kKiB}, {32 * kKiB, 64 * kKiB, 0}, {32 * kKiB, 128 * kKiB}},
+                             Limits{8, {8 * kKiB, 32 * kKiB}, {8 * kKiB, 0, 0}, {8 * kKiB, 0}}}) {
+    const auto add = [&](Collective collective, std::size_t bytes, Algo algo) {
+      if (bytes != 0) rows.push_back({collective, most.pes, bytes, algo});
+    };
+    add(all_reduce, most.reduced.ll8, Algo::ll8);
+    add(all_reduce, most.reduced.lamport, Algo::lamport);
+    add(all_reduce, kAnyBytes, Algo::two_shot);
+    add(reduce, kAnyBytes, Algo::two_shot);
+    add(reduce_scatter, most.scattered.ll8, Algo::ll8);
+    add(reduce_scatter, most.scattered.ll16, Algo::ll16);
+    add(reduce_scatter, most.scattered.lamport, Algo::lamport);
+    add(reduce_scatter, kAnyBytes, Algo::pull);
+    for (const Collective collective : {all_gather, all_to_all}) {
+      add(collective, most.moved.ll8, Algo::ll8);
+      add(collective, most.moved.ll16, Algo::ll16);
+      add(collective, kAnyBytes, collective == all_gather ? Algo::push : Algo::direct);
+    }
+    add(broadcast, kAnyBytes, Algo::flat);
+    add(inclusive_scan, kAnyBytes, Algo::direct);
+    add(exclusive_scan, kAnyBytes, Algo::direct);
   }
   return ChoiceTable(std::move(rows), "built in for GPUs");
 }
@@ -183,7 +199,8 @@ std::string ChoiceTable::text() const {
 
 Algo ChoiceTable::choose(Collective collective, int pes, std::size_t bytes) const {
   const ChoiceRow* best = nullptr;
-  const auto distance = [&](const ChoiceRow& row) { return std::abs(row.pes - pes); };
+  // Between two numbers of PEs the greater: what suits many costs few less than the other way round.
+  const auto distance = [&](const ChoiceRow& row) { return std::pair(std::abs(row.pes - pes), -row.pes); };
   for (const ChoiceRow& row : rows_) {
     if (row.collective != collective || row.most_bytes < bytes) continue;
     if (best == nullptr || std::tuple(distance(row), row.most_bytes) < std::tuple(distance(*best), best->most_bytes))

@@ -54,7 +54,7 @@ class ChoiceTable {
   /// Where it was measured, from a line `# platform NAME`; empty when it does not say. Nobody but `isotope tune` asks.
   const std::string& platform() const { return platform_; }
 
-  /// The algorithm for that many PEs (or the nearest number of PEs that has rows) and bytes of the call's `count` elements. Algo::automatic
+  /// The algorithm for that many PEs (or the nearest number of PEs that has rows, of two the greater) and bytes of the call's `count` elements. Algo::automatic
   /// when no row fits.
   Algo choose(Collective collective, int pes, std::size_t bytes) const;
 

@@ -34,6 +34,8 @@ TEST(ChoiceTable, ChoosesByBytesAndTheNearestNumberOfPes) {
   EXPECT_EQ(all_reduce(1, 1), Algo::one_shot);
   EXPECT_EQ(all_reduce(3, 1), Algo::one_shot);
   EXPECT_EQ(all_reduce(7, 1), Algo::ll16);
+  EXPECT_EQ(all_reduce(5, 1), Algo::ll16) << "as near to 2 as to 8: the greater";
+  EXPECT_EQ(all_reduce(5, 1000), Algo::ring) << "the same, although a row of 2 ends nearer";
   EXPECT_EQ(all_reduce(100, 101), Algo::ring);
   EXPECT_EQ(all_reduce(8, 65537), Algo::two_shot) << "the nearest number of PEs whose rows go that far";
   EXPECT_EQ(table.choose(Collective::broadcast, 2, 5), Algo::tree);
