@@ -57,11 +57,12 @@ ISOTOPE_KERNEL void barrier_kernel(Team team, int index, CallSite site) { barrie
 /// Threads of a block. On the CPU they take turns, so more than one would only cost fibers.
 inline Dim3 threads_for(const World& world, std::uint32_t on_gpu) { return world.drives_gpu() ? on_gpu : 1; }
 
-/// One block for what one block copies fast enough, more for more. They wait for nobody.
+/// One block for what one block copies fast enough, more for more: on a GPU as many as keep its share of the multiprocessors busy.
+/// They wait for nobody.
 inline LaunchConfig shape_for(const World& world, std::size_t bytes, const Stream& stream) {
-  constexpr std::size_t kPerBlock = 64 << 10, kMostBlocks = 32;
-  const std::size_t blocks = std::clamp<std::size_t>((bytes + kPerBlock - 1) / kPerBlock, 1, kMostBlocks);
-  return {.grid = static_cast<std::uint32_t>(blocks),
+  const bool gpu = world.drives_gpu();
+  const std::size_t each = gpu ? 8 << 10 : 64 << 10, most = gpu ? 4 * static_cast<std::size_t>(std::max(world.multiprocessors(), 1)) : 32;
+  return {.grid = static_cast<std::uint32_t>(std::clamp<std::size_t>((bytes + each - 1) / each, 1, most)),
           .block = threads_for(world, 256),
           .stream = stream,
           .resident = false};
