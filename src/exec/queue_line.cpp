@@ -15,8 +15,8 @@ namespace {
 // While there has been work lately the worker looks for more this often, so that a launch needs no system call to wake
 // it.
 constexpr std::chrono::microseconds kPollInterval{500};
-// After this long without any it sleeps until it is woken. Each look takes the CPU from whoever works there: 2000 of them
-// a second cost a copy next door 5 to 10 % of its speed.
+// After this long without any it sleeps until it is woken. Each look takes the CPU from whoever works there: 2000 of
+// them a second cost a copy next door 5 to 10 % of its speed.
 constexpr std::uint64_t kHotNs = 2'000'000;
 // Who waits for another thread to finish work polls this long before it sleeps.
 constexpr std::uint64_t kPatienceNs = 50'000;

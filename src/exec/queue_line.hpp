@@ -1,7 +1,8 @@
 // The CPU's in-order queue: what is in it, and who runs it.
 //
-// A queue's work is run by whoever waits for it, by its worker, or by who runs what comes behind it in another queue; by one
-// thread at a time, whose Turn it is. stream_queue.cpp is what callers see of it, queue_line.cpp the line and its worker.
+// A queue's work is run by whoever waits for it, by its worker, or by who runs what comes behind it in another queue;
+// by one thread at a time, whose Turn it is. stream_queue.cpp is what callers see of it, queue_line.cpp the line and
+// its worker.
 #pragma once
 
 #include <atomic>

@@ -19,7 +19,8 @@ std::shared_ptr<StreamQueue> StreamQueue::create(ExecLimits limits, FailureProbe
 
 void CpuQueue::launch(const GridSpec& spec, std::function<void()> body) {
   check_grid(spec, line_->limits);
-  QueueLine::enqueue(line_, std::unique_ptr<Work>(new Work{.kind = WorkKind::kernel, .spec = spec, .fn = std::move(body)}));
+  QueueLine::enqueue(line_,
+                     std::unique_ptr<Work>(new Work{.kind = WorkKind::kernel, .spec = spec, .fn = std::move(body)}));
 }
 
 void CpuQueue::run(const GridSpec& spec, const std::function<void()>& body) {

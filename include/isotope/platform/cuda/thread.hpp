@@ -90,9 +90,7 @@ ISOTOPE_DEVICE void allow_next_kernel() {
 }
 
 /// Brings a line of global memory nearer. Nothing is read: it may be about to change.
-ISOTOPE_DEVICE void fetch_ahead(const void* p) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-}
+ISOTOPE_DEVICE void fetch_ahead(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 /// The first polls follow each other at once; then the thread leaves the issue slots to others for growing times.
 ISOTOPE_DEVICE void relax(std::uint32_t failed_polls) {
