@@ -1,6 +1,7 @@
 // Tables of choices: what they say for how many PEs and bytes, and which files are none.
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -140,6 +141,27 @@ TEST_F(ChoiceFiles, WhatATableDoesNotSayIsBuiltIn) {
   const std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("all_reduce, 16 bytes, 1 members: one_shot (built in)"), std::string::npos) << text;
   EXPECT_NE(text.find("reduce, 16 bytes, 1 members: two_shot (built in)"), std::string::npos) << text;
+}
+
+// What a row names may not fit the type of a call: other packets do while they are few, then the default.
+TEST_F(ChoiceFiles, WhatDoesNotFitATypeIsNotTaken) {
+  const std::string file = write("table", "all_reduce 2 * ll8\nreduce_scatter 2 * ll8");
+  const Variable named("ISOTOPE_TUNE_FILE", file), trace("ISOTOPE_TRACE_CHOICES", "1");
+  World world = init();
+  Collectives coll(world);
+  const auto expect = [&]<class T>(T, std::size_t n, const std::string& all_reduce, const std::string& reduce_scatter) {
+    auto x = world.alloc_zeroed<T>(n), y = world.alloc_zeroed<T>(n);
+    ::testing::internal::CaptureStderr();
+    coll.all_reduce(y.data(), x.data(), n);
+    coll.reduce_scatter(y.data(), x.data(), n);
+    const std::string text = ::testing::internal::GetCapturedStderr(), of = std::to_string(n * sizeof(T)) + " bytes, 1 members: ";
+    EXPECT_NE(text.find("all_reduce, " + of + all_reduce + "\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("reduce_scatter, " + of + reduce_scatter + "\n"), std::string::npos) << text;
+  };
+  expect(float{}, 4, "ll8 (" + file + ")", "ll8 (" + file + ")");
+  expect(double{}, 4, "lamport (default)", "ll16 (default)");
+  expect(std::int64_t{}, 4, "ll16 (default)", "ll16 (default)");
+  expect(double{}, 10'000, "two_shot (default)", "pull (default)");
 }
 
 void expect_bad(const std::string& text, const std::string& line, const std::string& why) {
