@@ -113,6 +113,63 @@ TEST_P(LitmusMessage, FenceOrdersPutsOfAGroupBeforeAFlag) {
   });
 }
 
+// ---- atomics that release, and waits for one value ------------------------------------------------------------------
+// One message at a time, each told by another atomic that fetches nothing. The reader has its words in the nearest cache, and they
+// lie in pages of their own, some of them farther away than the tally.
+constexpr std::size_t kPage = 4096 / sizeof(std::uint64_t);
+struct Tallies {
+  std::uint64_t sum, toggled;
+  std::uint32_t small_sum, bit;
+};
+ISOTOPE_KERNEL void atomic_ring(Team team, Span<std::uint64_t> inbox, Span<Tallies> tallies, Span<Signal> taken,
+                                Span<std::uint64_t> wrong) {
+  const Thread self = this_thread();
+  const int right = right_of(team), left = left_of(team);
+  Tallies* mine = &tallies[0];
+  for (std::uint64_t round = 1; round <= kLitmusRounds; ++round) {
+    const std::uint64_t told = (round + 3) / 4;  // by this kind, with this round
+    if (!wait_until(self, team, &taken[0], Cmp::eq, round - 1, Order::acquire, right)) return;
+    for (std::size_t i = 0; i < kWords; ++i) p(team, &inbox[i * kPage], litmus_value(team.rank(), right, round, i), right);
+    bool met = false;
+    if (round % 4 == 0) {
+      atomic_add(team, &mine->sum, 1, right, Order::release);
+      met = wait_until(self, team, &mine->sum, Cmp::eq, told, Order::acquire, left);
+    } else if (round % 4 == 1) {
+      atomic_xor(team, &mine->toggled, told ^ (told - 1), right, Order::release);
+      met = wait_until(self, team, &mine->toggled, Cmp::eq, told, Order::acquire, left);
+    } else if (round % 4 == 2) {
+      atomic_add(team, &mine->small_sum, 1, right, Order::release);
+      met = wait_until(self, team, &mine->small_sum, Cmp::eq, static_cast<std::uint32_t>(told), Order::acquire, left);
+    } else if (told % 2 == 1) {
+      atomic_or(team, &mine->bit, 4, right, Order::release);
+      met = wait_until(self, team, &mine->bit, Cmp::ne, 0, Order::acquire, left);
+    } else {
+      atomic_and(team, &mine->bit, ~4u, right, Order::release);
+      met = wait_until(self, team, &mine->bit, Cmp::lt, 4, Order::acquire, left);
+    }
+    if (!met) return;
+    for (std::size_t i = 0; i < kWords; ++i) wrong[0] += inbox[i * kPage] != litmus_value(left, team.rank(), round, i);
+    signal(self, team, &taken[0], 1, SignalOp::add, left);
+  }
+}
+
+TEST_P(LitmusMessage, AtomicsThatReleaseShowTheDataFirst) {
+  run([](World& world) {
+    auto inbox = world.alloc<std::uint64_t>(kWords * kPage);
+    auto tallies = world.alloc_zeroed<Tallies>(1);
+    auto taken = world.alloc_zeroed<Signal>(1);
+    auto wrong = world.alloc_zeroed<std::uint64_t>(1);
+    fill(inbox, kPoison);
+    world.barrier();
+    world.launch<atomic_ring>({}, world.team(), inbox.span(), tallies.span(), taken.span(), wrong.span());
+    world.synchronize();
+    world.barrier();
+    EXPECT_EQ(wrong.get(0), 0u);
+    EXPECT_EQ(taken.get(0).value, kLitmusRounds);
+    world.barrier();
+  });
+}
+
 // ---- what one PE wrote is seen along a chain of signals -------------------------------------------------------------
 // PE 0 writes to everyone and tells PE 1 alone; each tells the next. Everyone who is told has PE 0's data.
 ISOTOPE_KERNEL void relay(Team team, Span<std::uint64_t> board, Span<Signal> token, Span<std::uint64_t> wrong) {

@@ -69,7 +69,7 @@ ISOTOPE_HD T atomic_compare_swap(const Team& team, T* word, std::type_identity_t
   template <Kind T>                                                                                                 \
   ISOTOPE_HD void atomic_##op(const Team& team, T* word, std::type_identity_t<T> value, int pe,                     \
                               Order order = Order::relaxed, CallSite site = CallSite::current()) {                  \
-    if (detail::atomic_is_good(team, "atomic_" #op, word, pe, site)) fetch_##op(team.at(word, pe), value, order);   \
+    if (detail::atomic_is_good(team, "atomic_" #op, word, pe, site)) detail::op##_only(team.at(word, pe), value, order); \
   }
 ISOTOPE_REMOTE_ATOMIC(add, AtomicSum)
 ISOTOPE_REMOTE_ATOMIC(and, AtomicWord)

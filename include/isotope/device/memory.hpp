@@ -91,6 +91,11 @@ ISOTOPE_OPERATION(fetch_xor, both)
 ISOTOPE_OPERATION(fetch_min, both)
 ISOTOPE_OPERATION(fetch_max, both)
 ISOTOPE_OPERATION(fetch_add_float, both)
+ISOTOPE_OPERATION(add_only, both)
+ISOTOPE_OPERATION(add_float_only, both)
+ISOTOPE_OPERATION(and_only, both)
+ISOTOPE_OPERATION(or_only, both)
+ISOTOPE_OPERATION(xor_only, both)
 ISOTOPE_OPERATION(fence, both)
 #undef ISOTOPE_OPERATION
 
@@ -202,6 +207,30 @@ ISOTOPE_FETCH(xor)
 ISOTOPE_FETCH(min)
 ISOTOPE_FETCH(max)
 #undef ISOTOPE_FETCH
+
+namespace detail {
+// The same for a word whose value before nobody asks for: a GPU does not wait for it then. The word is in global memory there, as all
+// symmetric memory is, and not in a block's shared memory.
+template <AtomicSum T>
+ISOTOPE_FLAT void add_only(T* p, std::type_identity_t<T> value, Order order, Scope scope = Scope::system) {
+  if constexpr (is_narrow_float<T>) {
+    static_cast<void>(fetch_add(p, value, order, scope));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    with_order<add_float_only_operation>(order, scope, p, value);
+  } else {
+    with_order<add_only_operation>(order, scope, word_of(p), static_cast<Word<sizeof(T)>>(value));
+  }
+}
+#define ISOTOPE_ONLY(op)                                                                                                \
+  template <AtomicWord T>                                                                                               \
+  ISOTOPE_FLAT void op##_only(T* p, std::type_identity_t<T> value, Order order, Scope scope = Scope::system) {          \
+    with_order<op##_only_operation>(order, scope, word_of(p), static_cast<Word<sizeof(T)>>(value));                     \
+  }
+ISOTOPE_ONLY(and)
+ISOTOPE_ONLY(or)
+ISOTOPE_ONLY(xor)
+#undef ISOTOPE_ONLY
+}  // namespace detail
 
 /// Orders this thread's accesses before it with those after it, as in C++ and PTX. Order::relaxed does nothing.
 ISOTOPE_FLAT void fence(Order order = Order::acq_rel, Scope scope = Scope::system) {

@@ -16,9 +16,9 @@ ISOTOPE_HD void store_to(const Team& team, T* word, T value, Order order) {
 template <class T>
 ISOTOPE_HD void add_to(const Team& team, T* word, T value, Order order) {
   if (order != Order::relaxed && team.reach() == Scope::device) {
-    fetch_add(word, value, order, Scope::device);
+    add_only(word, value, order, Scope::device);
   } else {
-    fetch_add(word, value, order, Scope::system);
+    add_only(word, value, order, Scope::system);
   }
 }
 /// Orders what this thread did before with what it does after, as all members see it.

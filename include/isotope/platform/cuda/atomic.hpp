@@ -1,4 +1,4 @@
-// Atomic accesses and fences on a GPU, in the PTX memory model: nvcc's __nv_atomic_* builtins (clang's __scoped_atomic_*)
+// Atomic accesses and fences on a GPU, in the PTX memory model. Most by builtins: nvcc's __nv_atomic_* builtins (clang's __scoped_atomic_*)
 // become ld.acquire.sys, atom.add.release.gpu, fence.acq_rel.sys and so on. Order and scope are template parameters
 // because the builtins take literals only.
 #pragma once
@@ -75,6 +75,44 @@ template <Order O, Scope S, class T>
 ISOTOPE_DEVICE T fetch_add_float(T* p, T value) {
   return fetch_add<O, S>(p, value);
 }
+
+// Where nobody asks for the value before: reductions, which return nothing and do not wait. In PTX itself, and on global memory,
+// where every word of another PE is: of a generic address nvcc makes an atomic that fetches, and a branch for shared memory.
+#define ISOTOPE_RED_AS(order, scope, what, letter) \
+  asm volatile("red." order "." scope ".global." what " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), letter(value) : "memory")
+#define ISOTOPE_RED(what, letter)                                 \
+  if constexpr (O == Order::relaxed && S == Scope::system) {      \
+    ISOTOPE_RED_AS("relaxed", "sys", what, letter);               \
+  } else if constexpr (O == Order::relaxed) {                     \
+    ISOTOPE_RED_AS("relaxed", "gpu", what, letter);               \
+  } else if constexpr (S == Scope::system) {                      \
+    ISOTOPE_RED_AS("release", "sys", what, letter);               \
+  } else {                                                        \
+    ISOTOPE_RED_AS("release", "gpu", what, letter);               \
+  }
+/// What has a reduction here: of the orders, those of a store, and of the scopes, those that reach beyond a block. The rest fetches.
+template <Order O, Scope S>
+inline constexpr bool kHasReduction = (O == Order::relaxed || O == Order::release) && (S == Scope::device || S == Scope::system);
+#define ISOTOPE_ONLY(op, narrow, wide, narrow_letter, wide_letter)                    \
+  template <Order O, Scope S, class T>                                                \
+  ISOTOPE_DEVICE void op##_only(T* p, T value) {                                      \
+    if constexpr (!kHasReduction<O, S>) {                                             \
+      static_cast<void>(fetch_##op<O, S>(p, value));                                  \
+    } else if constexpr (sizeof(T) == 4) {                                            \
+      ISOTOPE_RED(narrow, narrow_letter)                                              \
+    } else {                                                                          \
+      static_assert(sizeof(T) == 8);                                                  \
+      ISOTOPE_RED(wide, wide_letter)                                                  \
+    }                                                                                 \
+  }
+ISOTOPE_ONLY(add, "add.u32", "add.u64", "r", "l")
+ISOTOPE_ONLY(add_float, "add.f32", "add.f64", "f", "d")
+ISOTOPE_ONLY(and, "and.b32", "and.b64", "r", "l")
+ISOTOPE_ONLY(or, "or.b32", "or.b64", "r", "l")
+ISOTOPE_ONLY(xor, "xor.b32", "xor.b64", "r", "l")
+#undef ISOTOPE_ONLY
+#undef ISOTOPE_RED
+#undef ISOTOPE_RED_AS
 
 namespace builtin {
 template <int O, int Failed, int S, class T>
