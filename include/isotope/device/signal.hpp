@@ -104,7 +104,7 @@ ISOTOPE_HD bool test(const W* word, Cmp cmp, std::type_identity_t<WaitValue<W>> 
 }
 
 /// Waits until this PE's word compares so. True: met, and with acquire (the default) what the signaller wrote before is
-/// visible to the whole group; with Cmp::ge and gt, of a word that does not go down. `from`, where the caller knows it, is named in the error.
+/// visible to the whole group. `from`, where the caller knows it, is named in the error.
 template <Group G, WaitWord W>
 ISOTOPE_HD bool wait_until(G group, const Team& team, const W* word, Cmp cmp, std::type_identity_t<WaitValue<W>> value,
                            Order order = Order::acquire, int from = kNoPe, CallSite site = CallSite::current()) {

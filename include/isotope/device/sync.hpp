@@ -230,14 +230,15 @@ ISOTOPE_HD bool grid_sync(const Team& team, CallSite site = CallSite::current())
       const std::uint64_t target = (before / kRound + 1) * kRound;
       if (before + mine < target) {
         detail::Patience patience(team);
-        std::uint64_t found = load(word, Order::acquire, Scope::device);
-        while (found < target) {
+        const auto look = [&] { return load(word, detail::order_of_polls(Order::acquire), Scope::device); };
+        std::uint64_t found = look();
+        while (found < target || !detail::settle(word, Cmp::ge, target, Order::acquire, Scope::device, found)) {
           if (!patience.go_on()) {
             patience.give_up({"grid_sync", site}, word, Cmp::ge, target, found, kNoPe);
             well = false;
             break;
           }
-          found = load(word, Order::acquire, Scope::device);
+          found = look();
         }
       }
     }

@@ -98,14 +98,30 @@ ISOTOPE_HD bool told(const Team& team, bool met) {
   return met;
 }
 
-/// On a GPU a load that acquires throws the nearest cache away, met or not. Of a word that counts up a relaxed look is as good;
-/// once met it is read again with the order that was asked for, and whatever it says then came later still.
-ISOTOPE_HD constexpr bool polls_relaxed(Cmp cmp, Order order) {
-  return platform::kIsGpu && order != Order::relaxed && (cmp == Cmp::ge || cmp == Cmp::gt);
+/// Whether polls are relaxed, and the order comes once one is met: on a GPU a load that acquires throws the nearest cache away, met
+/// or not. Sequential consistency is asked for by each look.
+ISOTOPE_HD constexpr bool polls_relaxed(Order order) {
+  return (platform::kIsGpu || platform::kFencesWhenMet) && order != Order::relaxed && order != Order::seq_cst;
 }
 
-/// Polls of a GPU's thread before it looks at anything else: some microseconds.
-inline constexpr int kFirstPolls = 32;
+ISOTOPE_HD constexpr Order order_of_polls(Order order) { return polls_relaxed(order) ? Order::relaxed : order; }
+
+/// After a poll that is met: gives it the order that was asked for. False: it is met no longer.
+template <class W>
+ISOTOPE_HD bool settle(const W* word, Cmp cmp, W expected, Order order, Scope scope, W& found) {
+  if (!polls_relaxed(order)) return true;
+  if constexpr (platform::kFencesWhenMet) {
+    fence(Order::acquire, scope);
+    return true;
+  } else {
+    // The same look again, with the order: what it sees may have come later still.
+    found = load(word, order, scope);
+    return compare(found, cmp, expected);
+  }
+}
+
+/// Polls of a GPU's thread before it looks at anything else: some microseconds. Those in a row are not even counted.
+inline constexpr int kFirstPolls = 32, kPollsInRow = 4;
 
 /// Waits for one word, by one thread, with the patience of its call.
 template <class W>
@@ -113,16 +129,18 @@ ISOTOPE_HD bool wait_for_word(Patience& patience, const W* word, Cmp cmp, W expe
                               Call call) {
   W found{};
   const auto is_met = [&] {
-    found = load(word, polls_relaxed(cmp, order) ? Order::relaxed : order);
+    found = load(word, order_of_polls(order));
     if (!compare(found, cmp, expected)) return false;
-    if (polls_relaxed(cmp, order)) static_cast<void>(load(word, order));
-    return true;
+    return settle(word, cmp, expected, order, Scope::system, found);
   };
   if constexpr (platform::kIsGpu) {
     // Most of what a kernel waits for is on its way: nothing between these polls, whose distance is part of every latency.
     ISOTOPE_GPU_ROLLED
-    for (int poll = 0; poll < kFirstPolls; ++poll)
-      if (is_met()) return true;
+    for (int poll = 0; poll < kFirstPolls; poll += kPollsInRow) {
+      ISOTOPE_GPU_UNROLL
+      for (int one = 0; one < kPollsInRow; ++one)
+        if (is_met()) return true;
+    }
   } else if (is_met()) {
     return true;
   }

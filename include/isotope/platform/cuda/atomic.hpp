@@ -126,13 +126,24 @@ ISOTOPE_DEVICE bool compare_exchange(T* p, T& expected, T desired) {
   return builtin::compare_exchange<kOrder<O>, kFailedOrder<O>, kScope<S>>(p, &expected, desired);
 }
 
-// In PTX itself: with no argument that depends on a type, the builtin is checked before its parameters are known. PTX
-// has two strengths.
-#define ISOTOPE_FENCE(scope)                                \
-  if constexpr (O == Order::seq_cst) {                      \
-    asm volatile("fence.sc." scope ";" ::: "memory");       \
-  } else {                                                  \
-    asm volatile("fence.acq_rel." scope ";" ::: "memory");  \
+/// Whether there are fences that only acquire or only release. One drops what the nearest cache holds, the other waits for what was
+/// written: each is the half of a full one, and costs that half.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+inline constexpr bool kHalfFences = true;
+#else
+inline constexpr bool kHalfFences = false;
+#endif  // sm_90
+
+// In PTX itself: with no argument that depends on a type, the builtin is checked before its parameters are known.
+#define ISOTOPE_FENCE(scope)                                         \
+  if constexpr (O == Order::seq_cst) {                               \
+    asm volatile("fence.sc." scope ";" ::: "memory");                \
+  } else if constexpr (kHalfFences && O == Order::acquire) {         \
+    asm volatile("fence.acquire." scope ";" ::: "memory");           \
+  } else if constexpr (kHalfFences && O == Order::release) {         \
+    asm volatile("fence.release." scope ";" ::: "memory");           \
+  } else {                                                           \
+    asm volatile("fence.acq_rel." scope ";" ::: "memory");           \
   }
 template <Order O, Scope S>
 ISOTOPE_DEVICE void fence() {

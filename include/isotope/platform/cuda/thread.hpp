@@ -19,6 +19,7 @@ using namespace unwatched;
 inline constexpr std::uint32_t kWarpSize = 32;
 inline constexpr bool kThreadsRunTogether = true;
 inline constexpr bool kIsGpu = true;
+inline constexpr bool kFencesWhenMet = kHalfFences;
 inline constexpr bool kStopIsCheap = false;
 
 ISOTOPE_DEVICE Dim3 thread_index() { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
