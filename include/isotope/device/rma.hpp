@@ -43,14 +43,21 @@ namespace detail {
 /// Whether a copy is done when the call returns.
 enum class Blocking { yes, no };
 
+template <Group G>
+inline constexpr CopyBy kCopyBy = std::same_as<G, Thread> ? CopyBy::thread : std::same_as<G, Warp> ? CopyBy::warp : CopyBy::block;
+
+/// This thread's part of a copy that the group makes together, begun. `dst`: the target, or this PE's own address of it.
+template <Group G>
+ISOTOPE_HD auto begin_copy(G group, const void* dst, const void* src, std::size_t bytes) {
+  return platform::BegunCopy<kCopyBy<G>>(dst, src, bytes, group.thread_rank(), group.size());
+}
+
 template <Blocking B = Blocking::yes, Group G>
 ISOTOPE_HD void copy(G group, void* dst, const void* src, std::size_t bytes) {
-  if constexpr (B == Blocking::yes && std::same_as<G, Warp>) {
-    platform::copy_share_deep(dst, src, bytes, group.thread_rank(), group.size());
-  } else if constexpr (B == Blocking::yes) {
-    platform::copy_share(dst, src, bytes, group.thread_rank(), group.size());
+  if constexpr (B == Blocking::yes) {
+    begin_copy(group, dst, src, bytes).finish(dst);
   } else {
-    platform::start_copy_share(dst, src, bytes, group.thread_rank(), group.size());
+    platform::start_copy_share<kCopyBy<G>>(dst, src, bytes, group.thread_rank(), group.size());
   }
 }
 
@@ -106,8 +113,10 @@ ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void
   if constexpr (B == Blocking::no) {
     if (good && platform::put_signal_later(group.is_leader(), theirs, src, bytes, word, value, op)) return;
   }
-  // No bytes are no reason for a GPU's threads to look: copies of none do nothing there.
-  if (good && (platform::kIsGpu || bytes != 0)) copy<Blocking::yes>(group, theirs, src, bytes);
+  // Begun before the group's answer is looked at, by those who know of nothing that is wrong.
+  const auto mine = begin_copy(group, dst, src, mine_is_good ? bytes : 0);
+  if (good) mine.finish(theirs);
+  word = platform::ready(word);
   group.sync();
   if (good && group.is_leader()) deliver(team, word, value, op, Order::release);
 }

@@ -55,7 +55,7 @@ class Team {
   }
 
   /// Bytes from this PE's copy of any symmetric object to that of member `rank`: (rank - me) * stride, one multiply for the
-  /// World and for strided teams; one table load more for a team of arbitrary PEs.
+  /// World and for strided teams; one table load more for a team of arbitrary PEs. Whole pages: all copies are aligned alike.
   ISOTOPE_HD std::ptrdiff_t distance(int rank) const {
     // Without a condition, and so outside of loops.
     const std::ptrdiff_t strided = static_cast<std::ptrdiff_t>(rank - rank_) * member_bytes_;

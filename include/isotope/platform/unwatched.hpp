@@ -30,8 +30,12 @@ ISOTOPE_HD void name_kernel(const char*) {}
 ISOTOPE_HD void await_previous_kernel() {}
 ISOTOPE_HD void allow_next_kernel() {}
 
-/// Processors fetch ahead by themselves.
+/// Processors fetch ahead and work ahead by themselves.
 ISOTOPE_HD void fetch_ahead(const void*) {}
+template <class T>
+ISOTOPE_HD T* ready(T* p) {
+  return p;
+}
 
 /// Where puts travel by themselves: those of this thread before it come before what it does later; are complete.
 ISOTOPE_HD void order_puts() {}

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "isotope/platform/begun_copy.hpp"
+
 namespace isotope::cpu {
 
 /// From here on it pays to ask what this processor copies fastest by, which copy_large does.
@@ -32,12 +34,16 @@ inline void copy_share(void* dst, const void* src, std::size_t bytes, std::uint3
   copy_bytes(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, count);
 }
 
+template <CopyBy>
+using BegunCopy = CopyAtFinish<copy_share>;
+
 /// The same for kernels that do nothing else: on a GPU they have registers for more loads at a time.
 inline void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   copy_share(dst, src, bytes, rank, size);
 }
 
 /// The same for a copy that need not be done when it returns. Loads and stores have no queue: it is.
+template <CopyBy>
 inline void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   copy_share(dst, src, bytes, rank, size);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "isotope/base/macros.hpp"
+#include "isotope/platform/begun_copy.hpp"
 #include "isotope/platform/cuda/atomic.hpp"
 
 namespace isotope::cuda {
@@ -47,6 +48,9 @@ ISOTOPE_HD void copy_pieces(V* dst, const V* src, std::uint32_t words, std::uint
   }
 }
 
+/// Pieces of larger copies are counted in 64 bits, more slowly.
+inline constexpr std::size_t kMostPieces = std::size_t{1} << 35;
+
 /// Words rank, rank + size, ..., by groups of any size, two at a time.
 template <class V>
 ISOTOPE_HD void copy_by_turns(char* dst, const char* src, std::size_t words, std::uint32_t rank, std::uint32_t size) {
@@ -79,43 +83,14 @@ ISOTOPE_HD void copy_edges_and_words(char* dst, const char* src, std::size_t byt
 ISOTOPE_COLD void copy_share_of_any(char* dst, const char* src, std::size_t bytes, std::uint32_t rank,
                                     std::uint32_t size) {
   const auto skew = reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
+  const auto bits = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
+  if (size == 1 && (bits & 15) == 0 && bytes < kMostPieces) {
+    return copy_pieces<uint4, 4, 1>(reinterpret_cast<uint4*>(dst), reinterpret_cast<const uint4*>(src), static_cast<std::uint32_t>(bytes >> 4), 0, 1);
+  }
   if ((skew & 15) == 0) return copy_edges_and_words<uint4>(dst, src, bytes, rank, size);
   if ((skew & 7) == 0) return copy_edges_and_words<std::uint64_t>(dst, src, bytes, rank, size);
   if ((skew & 3) == 0) return copy_edges_and_words<std::uint32_t>(dst, src, bytes, rank, size);
   copy_by_turns<std::uint8_t>(dst, src, bytes, rank, size);
-}
-
-/// Pieces of larger copies are counted in 64 bits, more slowly.
-inline constexpr std::size_t kMostPieces = std::size_t{1} << 35;
-
-/// This thread's part of a copy that `size` threads make together. Four loads are under way, which leaves the registers to the
-/// caller's kernel.
-ISOTOPE_HD void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
-  auto* to = static_cast<char*>(dst);
-  const auto* from = static_cast<const char*>(src);
-  const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
-  // In the order of what is copied most and waited for most: every instruction on the way is part of a message's latency.
-  if ((bits & 15) == 0 && bytes < kMostPieces) {
-    auto* words_to = reinterpret_cast<uint4*>(to);
-    const auto* words_from = reinterpret_cast<const uint4*>(from);
-    const auto words = static_cast<std::uint32_t>(bytes >> 4);
-    if (words <= size) {
-      if (rank < words) words_to[rank] = words_from[rank];
-    } else if (size >= 32) {
-      // The threads of a last warp that is not whole have nothing to do.
-      const std::uint32_t whole = size & ~31u;
-      if (rank < whole) copy_pieces<uint4, 4, 32>(words_to, words_from, words, rank, whole);
-    } else if (size == 1) {
-      copy_pieces<uint4, 4, 1>(words_to, words_from, words, 0, 1);
-    } else {
-      copy_share_of_any(to, from, bytes, rank, size);
-    }
-  } else if ((bits & 7) == 0 && bytes <= 8 * static_cast<std::size_t>(size)) {
-    if (rank < static_cast<std::uint32_t>(bytes >> 3))
-      reinterpret_cast<std::uint64_t*>(to)[rank] = reinterpret_cast<const std::uint64_t*>(from)[rank];
-  } else {
-    copy_share_of_any(to, from, bytes, rank, size);
-  }
 }
 
 /// Words rank, rank + size, ... of equally aligned ends, `Deep` at a time.
@@ -133,7 +108,8 @@ ISOTOPE_HD void copy_words_deep(uint4* dst, const uint4* src, std::size_t words,
   if constexpr (Deep > 1) copy_words_deep<Deep / 2>(dst, src, words, i, size);
 }
 
-/// The same for groups of few threads, and for kernels that do nothing else: eight loads under way.
+/// This thread's part of a copy that `size` threads make together, for groups of few threads and for kernels that do nothing
+/// else: eight loads under way.
 ISOTOPE_HD void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   const auto bits = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
   if ((bits & 7) == 0 && bytes <= 8 * static_cast<std::size_t>(size)) {
@@ -145,9 +121,74 @@ ISOTOPE_HD void copy_share_deep(void* dst, const void* src, std::size_t bytes, s
   }
 }
 
-/// The same as copy_share for a copy that need not be done when it returns.
+/// A copy that `size` threads make together, after they have met, of which this one has read its first word before anything else is
+/// looked at or worked out: the way to memory and back is most of a short message's time. finish() writes that word and copies what else is this
+/// thread's. `like_dst` is the target or this PE's own address of it, which is aligned alike.
+template <CopyBy By>
+class BegunCopy {
+ public:
+  ISOTOPE_HD BegunCopy(const void* like_dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size)
+      : src_(src),
+        bytes_(bytes),
+        rank_(rank),
+        size_(size),
+        odd_(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(like_dst) | reinterpret_cast<std::uintptr_t>(src) | bytes) & 15) {
+    if (odd_ == 0) {
+      if (rank < bytes >> 4) first_ = static_cast<const uint4*>(src)[rank];
+    } else if ((odd_ & 7) == 0) {
+      if (rank < bytes >> 3) {
+        const uint2 half = static_cast<const uint2*>(src)[rank];
+        first_.x = half.x;
+        first_.y = half.y;
+      }
+    }
+  }
+
+  ISOTOPE_HD void finish(void* dst) const {
+    // In the order of what is copied most and waited for most: every instruction on the way is part of a message's latency.
+    if (odd_ == 0 && bytes_ <= 16 * static_cast<std::size_t>(size_)) {
+      if (rank_ < bytes_ >> 4) static_cast<uint4*>(dst)[rank_] = first_;
+    } else if ((odd_ & 7) == 0 && bytes_ <= 8 * static_cast<std::size_t>(size_)) {
+      if (rank_ < bytes_ >> 3) static_cast<uint2*>(dst)[rank_] = make_uint2(first_.x, first_.y);
+    } else {
+      copy_longer(static_cast<char*>(dst), static_cast<const char*>(src_));
+    }
+  }
+
+ private:
+  /// More than a word for each thread: the first one again, with the others. Blocks have four loads under way, which leaves the
+  /// registers to the caller's kernel.
+  ISOTOPE_HD void copy_longer(char* dst, const char* src) const {
+    auto* to = reinterpret_cast<uint4*>(dst);
+    const auto* from = reinterpret_cast<const uint4*>(src);
+    const auto words = static_cast<std::uint32_t>(bytes_ >> 4);
+    if constexpr (By == CopyBy::warp) {
+      copy_share_deep(dst, src, bytes_, rank_, size_);
+    } else if (By == CopyBy::thread && odd_ == 0 && bytes_ < kMostPieces) {
+      copy_pieces<uint4, 4, 1>(to, from, words, 0, 1);
+    } else if (By == CopyBy::block && odd_ == 0 && bytes_ < kMostPieces && size_ >= 32) {
+      // The threads of a last warp that is not whole have nothing to do.
+      const std::uint32_t whole = size_ & ~31u;
+      if (rank_ < whole) copy_pieces<uint4, 4, 32>(to, from, words, rank_, whole);
+    } else {
+      copy_share_of_any(dst, src, bytes_, rank_, size_);
+    }
+  }
+
+  const void* src_;
+  std::size_t bytes_;
+  std::uint32_t rank_, size_, odd_;  // odd: bits in which an address or the length differs from a multiple of 16
+  uint4 first_;  // without a value in threads that have no word, and half of one where words are of 8 bytes
+};
+
+ISOTOPE_HD void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  BegunCopy<CopyBy::block>(dst, src, bytes, rank, size).finish(dst);
+}
+
+/// The same for a copy that need not be done when it returns.
+template <CopyBy By>
 ISOTOPE_HD void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
-  copy_share(dst, src, bytes, rank, size);
+  BegunCopy<By>(dst, src, bytes, rank, size).finish(dst);
 }
 
 /// A wide access where each element is one of its own, relaxed.

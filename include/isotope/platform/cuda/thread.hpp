@@ -90,6 +90,13 @@ ISOTOPE_DEVICE void allow_next_kernel() {
 #endif  // sm_90
 }
 
+/// Has an address worked out here, and not where it is used, after a wait.
+template <class T>
+ISOTOPE_DEVICE T* ready(T* p) {
+  asm volatile("" : "+l"(p));
+  return p;
+}
+
 /// Brings a line of global memory nearer. Nothing is read: it may be about to change.
 ISOTOPE_DEVICE void fetch_ahead(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 

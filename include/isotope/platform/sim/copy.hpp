@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "isotope/platform/begun_copy.hpp"
 #include "isotope/platform/sim/atomic.hpp"
 
 namespace isotope::sim {
@@ -36,11 +37,15 @@ ISOTOPE_SIM_FUNCTION void copy_share(void* dst, const void* src, std::size_t byt
     copy_bytes(static_cast<char*>(dst) + share.from, static_cast<const char*>(src) + share.from, share.count);
 }
 
+template <CopyBy>
+using BegunCopy = CopyAtFinish<copy_share>;
+
 ISOTOPE_SIM_FUNCTION void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank,
                                           std::uint32_t size) {
   copy_share(dst, src, bytes, rank, size);
 }
 
+template <CopyBy>
 ISOTOPE_SIM_FUNCTION void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank,
                                            std::uint32_t size) {
   const CopyShare share = share_of_copy(bytes, rank, size);
