@@ -210,10 +210,10 @@ class CudaPe final : public GpuPe {
                               threads, kernel.max_threads,
                               kernel.max_threads < static_cast<int>(kMaxBlockThreads) ? " (MaxThreads of the launch)" : ""));
     }
-    if (!resident) return sharing_ <= 1;
+    if (!resident && !how.programmatic) return false;
     const auto fits = static_cast<std::uint64_t>(blocks_per_multiprocessor(how, kernel)) *
                       static_cast<std::uint64_t>(multiprocessors_);
-    if (blocks <= fits) return sharing_ <= 1 && 2 * blocks <= fits;
+    if (blocks <= fits || !resident) return sharing_ <= 1 && 2 * blocks <= fits;
     throw Error(Code::invalid_argument,
                 fmt::format("launch: {} blocks of {} threads with {} bytes of shared memory; this PE's {} multiprocessors of "
                             "GPU {}{} hold {} at once, and blocks that wait for each other must all be there. Use fewer "

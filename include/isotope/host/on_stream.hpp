@@ -8,7 +8,8 @@
 //
 // Each is a small kernel: it runs after what was enqueued before it, returns at once, and ends as every device call does: a
 // wait that gives up stops the team and is thrown by synchronize. An empty Stream is the World's default one. On a GPU, in
-// files that nvcc compiles. Ordered like the device calls of the same names (memory-model.md); on one stream each sees
+// files that nvcc compiles. A kernel of somebody else's that is launched programmatically behind one of these has to wait for it before
+// it reads what came (griddepcontrol.wait): these let it come to the GPU early. Ordered like the device calls of the same names (memory-model.md); on one stream each sees
 // the ones before it.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "isotope/device/kernel_order.hpp"
 #include "isotope/device/rma.hpp"
 #include "isotope/device/signal.hpp"
 #include "isotope/device/sync.hpp"
@@ -26,46 +28,55 @@ inline namespace ISOTOPE_COMPILED_FOR {
 
 namespace detail {
 
-/// Block b of g copies the b-th of g equal parts, in whole 16-byte words.
-struct Part {
-  std::size_t begin, bytes;
-};
-ISOTOPE_HD Part part_of_block(std::size_t bytes) {
-  const Block block = this_block();
-  const std::size_t words = (bytes + 15) / 16;
-  const std::size_t each = (words + block.grid_size() - 1) / block.grid_size() * 16;
-  const std::size_t begin = each * block.rank() < bytes ? each * block.rank() : bytes;
-  return {begin, bytes - begin < each ? bytes - begin : each};
+/// The threads of all blocks of a launch: they share out a copy among them, and walk through its memory together.
+ISOTOPE_HD std::uint32_t rank_in_grid() { return this_block().rank() * this_block().size() + this_block().thread_rank(); }
+ISOTOPE_HD std::uint32_t threads_of_grid() { return this_block().grid_size() * this_block().size(); }
+
+/// First in kernels that are over soon. They may come to the GPU while the one before still runs, and the next one while they do.
+ISOTOPE_HD void take_turn(Team& team) {
+  await_previous_kernel(team);
+  allow_next_kernel();
 }
 
 ISOTOPE_KERNEL void put_kernel(Team team, char* dst, const char* src, std::size_t bytes, int to, CallSite site) {
-  const Part part = part_of_block(bytes);
-  put_bytes(this_block(), team, dst + part.begin, src + part.begin, part.bytes, to, site);
+  take_turn(team);
+  if (bytes == 0 || team.stopped() || !isotope::detail::put_is_good(team, {"put", site}, dst, src, bytes, to)) return;
+  platform::copy_share_deep(team.at(dst, to), src, bytes, rank_in_grid(), threads_of_grid());
 }
 ISOTOPE_KERNEL void get_kernel(Team team, char* dst, const char* src, std::size_t bytes, int from, CallSite site) {
-  const Part part = part_of_block(bytes);
-  get_bytes(this_block(), team, dst + part.begin, src + part.begin, part.bytes, from, site);
+  take_turn(team);
+  if (bytes == 0 || team.stopped() || !isotope::detail::get_is_good(team, {"get", site}, dst, src, bytes, from)) return;
+  platform::copy_share_deep(dst, team.at(src, from), bytes, rank_in_grid(), threads_of_grid());
 }
 ISOTOPE_KERNEL void signal_kernel(Team team, Signal* signal, std::uint64_t value, SignalOp op, int to, CallSite site) {
+  take_turn(team);
   isotope::signal(this_thread(), team, signal, value, op, to, Order::release, site);
 }
 ISOTOPE_KERNEL void wait_kernel(Team team, Signal* signal, Cmp cmp, std::uint64_t value, int from, CallSite site) {
+  // The next kernel does not come before this one ends, which may take long: other streams may need the room.
+  await_previous_kernel(team);
   wait_until(this_thread(), team, signal, cmp, value, Order::acquire, from, site);
 }
-ISOTOPE_KERNEL void barrier_kernel(Team team, int index, CallSite site) { barrier(this_block(), team, index, site); }
+ISOTOPE_KERNEL void barrier_kernel(Team team, int index, CallSite site) {
+  take_turn(team);
+  barrier(this_block(), team, index, site);
+}
 
 /// Threads of a block. On the CPU they take turns, so more than one would only cost fibers.
 inline Dim3 threads_for(const World& world, std::uint32_t on_gpu) { return world.drives_gpu() ? on_gpu : 1; }
 
-/// One block for what one block copies fast enough, more for more: on a GPU as many as keep its share of the multiprocessors busy.
-/// They wait for nobody.
+/// One block for what one block copies fast enough, more for more: on a GPU a word for each thread, up to as many as leave room for the
+/// next copy to come early, or of long ones, up to as many as there is room for. They wait for nobody.
 inline LaunchConfig shape_for(const World& world, std::size_t bytes, const Stream& stream) {
+  constexpr std::size_t kLong = std::size_t{16} << 20;
   const bool gpu = world.drives_gpu();
-  const std::size_t each = gpu ? 8 << 10 : 64 << 10, most = gpu ? 4 * static_cast<std::size_t>(std::max(world.multiprocessors(), 1)) : 32;
+  const std::size_t each = gpu ? 4 << 10 : 64 << 10;
+  const std::size_t most = gpu ? (bytes <= kLong ? 2 : 4) * static_cast<std::size_t>(std::max(world.multiprocessors(), 1)) : 32;
   return {.grid = static_cast<std::uint32_t>(std::clamp<std::size_t>((bytes + each - 1) / each, 1, most)),
           .block = threads_for(world, 256),
           .stream = stream,
-          .resident = false};
+          .resident = false,
+          .programmatic = true};
 }
 
 }  // namespace detail
@@ -87,17 +98,17 @@ void get(World& world, const Stream& stream, const Team& team, T* dst, const T* 
 }
 inline void signal(World& world, const Stream& stream, const Team& team, Signal* signal, std::uint64_t value, SignalOp op,
                    int to, CallSite site = CallSite::current()) {
-  world.launch<detail::signal_kernel>({.stream = stream}, team, signal, value, op, to, site);
+  world.launch<detail::signal_kernel>({.stream = stream, .programmatic = true}, team, signal, value, op, to, site);
 }
 /// `from`: whom an error names; kNoPe where it may be anybody.
 inline void wait(World& world, const Stream& stream, const Team& team, Signal* signal, Cmp cmp, std::uint64_t value,
                  int from = kNoPe, CallSite site = CallSite::current()) {
-  world.launch<detail::wait_kernel>({.stream = stream}, team, signal, cmp, value, from, site);
+  world.launch<detail::wait_kernel>({.stream = stream, .programmatic = true}, team, signal, cmp, value, from, site);
 }
 /// Meets the other members' barriers of the same index, on a stream or in a kernel.
 inline void barrier(World& world, const Stream& stream, const Team& team, int index = 0,
                     CallSite site = CallSite::current()) {
-  world.launch<detail::barrier_kernel>({.block = detail::threads_for(world, 32), .stream = stream}, team, index, site);
+  world.launch<detail::barrier_kernel>({.block = detail::threads_for(world, 32), .stream = stream, .programmatic = true}, team, index, site);
 }
 /// Completes what was put on this stream before. Kernels that ended have completed theirs, so there is nothing left to do:
 /// it is here for engines with queues.
