@@ -1,5 +1,6 @@
 // Our primitives between PEs of a job on GPUs, one JSON line a figure. nvshmem_peer.cu measures the same of NVSHMEM, and
 // beside.sh runs the two in turns: isotope run -n 2 --platform cuda job_primitives
+#include <iterator>
 #include <utility>
 
 #include "isotope/isotope.hpp"
@@ -28,9 +29,10 @@ template <Order Send, Order Receive>
 ISOTOPE_KERNEL void ping_pong(Team team, Signal* flag, std::uint64_t first, int rounds) {
   const int peer = 1 - team.rank();
   for (std::uint64_t i = first; i < first + static_cast<std::uint64_t>(rounds); ++i) {
-    if (team.rank() == 0) signal(this_thread(), team, flag, i, SignalOp::set, peer, Send);
-    if (!wait_until(this_thread(), team, flag, Cmp::ge, i, Receive)) return;
-    if (team.rank() == 1) signal(this_thread(), team, flag, i, SignalOp::set, peer, Send);
+    Signal* now = beside::at_place(flag, i);
+    if (team.rank() == 0) signal(this_thread(), team, now, i, SignalOp::set, peer, Send);
+    if (!wait_until(this_thread(), team, now, Cmp::ge, i, Receive)) return;
+    if (team.rank() == 1) signal(this_thread(), team, now, i, SignalOp::set, peer, Send);
   }
 }
 ISOTOPE_KERNEL void put_ping_pong(Team team, char* dst, const char* src, std::size_t bytes, Signal* flag,
@@ -38,9 +40,12 @@ ISOTOPE_KERNEL void put_ping_pong(Team team, char* dst, const char* src, std::si
   const Block block = this_block();
   const int peer = 1 - team.rank();
   for (std::uint64_t i = first; i < first + static_cast<std::uint64_t>(rounds); ++i) {
-    if (team.rank() == 0) put_signal_bytes(block, team, dst, src, bytes, flag, i, SignalOp::set, peer);
-    if (!wait_until(block, team, flag, Cmp::ge, i)) return;
-    if (team.rank() == 1) put_signal_bytes(block, team, dst, src, bytes, flag, i, SignalOp::set, peer);
+    char* to = beside::at_place(dst, i);
+    const char* from = beside::at_place(src, i);
+    Signal* now = beside::at_place(flag, i);
+    if (team.rank() == 0) put_signal_bytes(block, team, to, from, bytes, now, i, SignalOp::set, peer);
+    if (!wait_until(block, team, now, Cmp::ge, i)) return;
+    if (team.rank() == 1) put_signal_bytes(block, team, to, from, bytes, now, i, SignalOp::set, peer);
   }
 }
 template <bool Get>
@@ -72,7 +77,7 @@ ISOTOPE_KERNEL void adds(Team team, std::uint64_t* words, int rounds, int spread
 }
 ISOTOPE_KERNEL void fetch_adds(Team team, std::uint64_t* word, int rounds) {
   std::uint64_t sum = 0;
-  for (int i = 0; i < rounds; ++i) sum += atomic_fetch_add(team, word, 1 + (sum & 1), 1);
+  for (int i = 0; i < rounds; ++i) sum += atomic_fetch_add(team, beside::at_place(word, i), 1 + (sum & 1), 1);
   if (sum == 1) store(word, sum);
 }
 
@@ -115,7 +120,7 @@ class Bench {
   void signals() {
     if (pes_ != 2) return;
     constexpr int kRounds = 2000;
-    auto flag = world_.alloc_zeroed<Signal>(1);
+    auto flag = world_.alloc_zeroed<Signal>(beside::kPlaces * beside::kPlaceBytes / sizeof(Signal));
     std::uint64_t next = 1;
     const LaunchConfig single{.grid = 1, .block = 1, .stream = stream_};
     const auto step = [&] { return std::exchange(next, next + kRounds); };
@@ -125,7 +130,8 @@ class Bench {
     say("isotope", "ping_pong", 8, 1, 1, "us", time([&] {
           world_.launch<ping_pong<Order::release, Order::acquire>>(single, world_.team(), flag.data(), step(), kRounds);
         }) / kRounds);
-    auto from = world_.alloc_zeroed<char>(1 << 16), to = world_.alloc_zeroed<char>(1 << 16);
+    constexpr std::size_t kRoom = std::end(beside::kMessages)[-1] + beside::kPlaces * beside::kPlaceBytes;
+    auto from = world_.alloc_zeroed<char>(kRoom), to = world_.alloc_zeroed<char>(kRoom);
     for (const std::size_t bytes : beside::kMessages) {
       for (const int threads : {32, 256, 1024}) {
         const LaunchConfig block{.grid = 1, .block = static_cast<std::uint32_t>(threads), .stream = stream_};

@@ -19,18 +19,22 @@ __global__ void syncs(int rounds) {
 }
 __global__ void ping_pong(std::uint64_t* flag, int me, std::uint64_t first, int rounds) {
   for (std::uint64_t i = first; i < first + rounds; ++i) {
-    if (me == 0) nvshmemx_signal_op(flag, i, NVSHMEM_SIGNAL_SET, 1);
-    nvshmem_signal_wait_until(flag, NVSHMEM_CMP_GE, i);
-    if (me == 1) nvshmemx_signal_op(flag, i, NVSHMEM_SIGNAL_SET, 0);
+    std::uint64_t* now = beside::at_place(flag, i);
+    if (me == 0) nvshmemx_signal_op(now, i, NVSHMEM_SIGNAL_SET, 1);
+    nvshmem_signal_wait_until(now, NVSHMEM_CMP_GE, i);
+    if (me == 1) nvshmemx_signal_op(now, i, NVSHMEM_SIGNAL_SET, 0);
   }
 }
 __global__ void put_ping_pong(char* dst, const char* src, std::size_t bytes, std::uint64_t* flag, int me, std::uint64_t first,
                               int rounds) {
   for (std::uint64_t i = first; i < first + rounds; ++i) {
-    if (me == 0) nvshmemx_putmem_signal_block(dst, src, bytes, flag, i, NVSHMEM_SIGNAL_SET, 1);
-    if (threadIdx.x == 0) nvshmem_signal_wait_until(flag, NVSHMEM_CMP_GE, i);
+    char* to = beside::at_place(dst, i);
+    const char* from = beside::at_place(src, i);
+    std::uint64_t* now = beside::at_place(flag, i);
+    if (me == 0) nvshmemx_putmem_signal_block(to, from, bytes, now, i, NVSHMEM_SIGNAL_SET, 1);
+    if (threadIdx.x == 0) nvshmem_signal_wait_until(now, NVSHMEM_CMP_GE, i);
     __syncthreads();
-    if (me == 1) nvshmemx_putmem_signal_block(dst, src, bytes, flag, i, NVSHMEM_SIGNAL_SET, 0);
+    if (me == 1) nvshmemx_putmem_signal_block(to, from, bytes, now, i, NVSHMEM_SIGNAL_SET, 0);
   }
 }
 template <bool Get>
@@ -48,7 +52,7 @@ __global__ void adds(std::uint64_t* words, int rounds, int spread) {
 }
 __global__ void fetch_adds(std::uint64_t* word, int rounds, std::uint64_t* out) {
   std::uint64_t sum = 0;
-  for (int i = 0; i < rounds; ++i) sum += nvshmem_uint64_atomic_fetch_add(word, 1 + (sum & 1), 1);
+  for (int i = 0; i < rounds; ++i) sum += nvshmem_uint64_atomic_fetch_add(beside::at_place(word, i), 1 + (sum & 1), 1);
   *out = sum;
 }
 __global__ void one_put(char* dst, const char* src, std::size_t bytes, int to) { nvshmemx_putmem_block(dst, src, bytes, to); }
@@ -78,7 +82,7 @@ int main(int argc, char** argv) {
   };
   say("barrier_on_stream", 0, 0, 0, "us", on_stream([&] { nvshmemx_barrier_all_on_stream(stream); }));
   if (pes == 2) {
-    auto* flag = static_cast<std::uint64_t*>(nvshmem_calloc(8, 8));
+    auto* flag = static_cast<std::uint64_t*>(nvshmem_calloc(beside::kPlaces * beside::kPlaceBytes, 1));
     auto* words = static_cast<std::uint64_t*>(nvshmem_calloc(1 << 16, 8));
     const std::size_t most = std::size_t{64} << 20;
     auto* memory = static_cast<char*>(nvshmem_calloc(2 * most, 1));

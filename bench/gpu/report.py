@@ -111,6 +111,13 @@ def picture(result):
     return "\n".join(out) + "\n"
 
 
+def with_table(text, lines):
+    """A page's text with these lines between its two markers."""
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}\n{lines}\n{END}{after}"
+
+
 def publish(script, table, picture):
     """Writes the page and the picture that a script makes of a file, or with --check compares them."""
     check = "--check" in sys.argv
@@ -119,9 +126,7 @@ def publish(script, table, picture):
         result = json.load(file)
     with open(page, encoding="utf-8") as file:
         text = file.read()
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    wanted = f"{before}{BEGIN}\n{table(result)}\n{END}{after}"
+    wanted = with_table(text, table(result))
     drawn = picture(result)
     if check:
         with open(svg, encoding="utf-8") as file:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -79,6 +80,15 @@ inline void print(const char* who, const char* name, int pes, std::size_t bytes,
   std::fflush(stdout);
 }
 
+/// Rounds of messages and of single words go through places 4 KiB apart. How long an access takes depends on which part of the L2 cache
+/// holds the word, near to the multiprocessor or far from it: with one place, a start's luck is a fifth of the figure.
+inline constexpr std::size_t kPlaces = 32, kPlaceBytes = 4096;
+__host__ __device__ inline std::size_t place(std::uint64_t round) { return round % kPlaces * kPlaceBytes; }
+template <class T>
+__host__ __device__ inline T* at_place(T* first, std::uint64_t round) {
+  return first + place(round) / sizeof(T);
+}
+
 inline constexpr std::size_t kMessages[] = {8, 64, 512, 4096, 16384, 65536};
 /// Copies that the host enqueues, with the whole of the PE's share of the GPU.
 inline constexpr std::size_t kOnStream[] = {64 << 10, 4 << 20, 64 << 20};
@@ -135,9 +145,11 @@ inline __global__ void __launch_bounds__(1024) hand_ping_pong(int me, uint4* dst
                                                               unsigned long long* theirs, const unsigned long long* mine,
                                                               unsigned long long first, int rounds) {
   for (unsigned long long round = first; round < first + rounds; ++round) {
-    if (me == 0) hand_send(dst, src, words, theirs, round);
-    hand_receive(mine, round);
-    if (me == 1) hand_send(dst, src, words, theirs, round);
+    uint4* to = at_place(dst, round);
+    const uint4* from = at_place(src, round);
+    if (me == 0) hand_send(to, from, words, at_place(theirs, round), round);
+    hand_receive(at_place(mine, round), round);
+    if (me == 1) hand_send(to, from, words, at_place(theirs, round), round);
   }
 }
 
