@@ -21,7 +21,7 @@ PRIMITIVES = [  # what it is called here, and which rows
     ("put by 64 blocks", "put", {"blocks": 64}),
     ("get by 64 blocks", "get", {"blocks": 64}),
     ("atomic adds by 66 blocks", "atomic_add_spread", {"blocks": 66}),
-    ("put of 4 MiB on a stream", "put_on_stream", {"bytes": 4 << 20}),
+    ("put of 64 KiB on a stream", "put_on_stream", {"bytes": 64 << 10}),
 ]
 MESSAGES = (64, 4 << 10, 64 << 10)
 COLLECTIVES = [("all_reduce", 4, 1 << 10), ("all_reduce", 4, 64 << 10), ("all_reduce", 4, 4 << 20), ("all_reduce", 4, 32 << 20),

@@ -81,7 +81,7 @@ inline void print(const char* who, const char* name, int pes, std::size_t bytes,
 }
 
 /// Rounds of messages and of single words go through places 4 KiB apart. How long an access takes depends on which part of the L2 cache
-/// holds the word, near to the multiprocessor or far from it: with one place, a start's luck is a fifth of the figure.
+/// holds the word, near to the multiprocessor or far from it: with one place, a start's luck is up to half of the figure.
 inline constexpr std::size_t kPlaces = 32, kPlaceBytes = 4096;
 __host__ __device__ inline std::size_t place(std::uint64_t round) { return round % kPlaces * kPlaceBytes; }
 template <class T>

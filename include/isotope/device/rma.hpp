@@ -44,7 +44,7 @@ namespace detail {
 enum class Blocking { yes, no };
 
 template <Group G>
-inline constexpr CopyBy kCopyBy = std::same_as<G, Thread> ? CopyBy::thread : std::same_as<G, Warp> ? CopyBy::warp : CopyBy::block;
+inline constexpr CopyBy kCopyBy = std::same_as<G, Warp> ? CopyBy::warp : CopyBy::block;
 
 /// This thread's part of a copy that the group makes together, begun. `dst`: the target, or this PE's own address of it.
 template <Group G>

@@ -101,7 +101,7 @@ ISOTOPE_HD bool told(const Team& team, bool met) {
 /// Whether polls are relaxed, and the order comes once one is met: on a GPU a load that acquires throws the nearest cache away, met
 /// or not. Sequential consistency is asked for by each look.
 ISOTOPE_HD constexpr bool polls_relaxed(Order order) {
-  return (platform::kIsGpu || platform::kFencesWhenMet) && order != Order::relaxed && order != Order::seq_cst;
+  return platform::kIsGpu && order != Order::relaxed && order != Order::seq_cst;
 }
 
 ISOTOPE_HD constexpr Order order_of_polls(Order order) { return polls_relaxed(order) ? Order::relaxed : order; }

@@ -8,9 +8,9 @@
 //
 // Each is a small kernel: it runs after what was enqueued before it, returns at once, and ends as every device call does: a
 // wait that gives up stops the team and is thrown by synchronize. An empty Stream is the World's default one. On a GPU, in
-// files that nvcc compiles. A kernel of somebody else's that is launched programmatically behind one of these has to wait for it before
-// it reads what came (griddepcontrol.wait): these let it come to the GPU early. Ordered like the device calls of the same names (memory-model.md); on one stream each sees
-// the ones before it.
+// files that nvcc compiles. Ordered like the device calls of the same names (memory-model.md); on one stream each sees
+// the ones before it. A kernel of somebody else's that is launched programmatically behind one of these comes to the GPU
+// early: it has to wait (griddepcontrol.wait) before it reads what came.
 #pragma once
 
 #include <algorithm>

@@ -13,8 +13,8 @@
 
 namespace isotope {
 
-/// Who makes a copy together: how many words each of them has under way.
-enum class CopyBy { thread, warp, block };
+/// Who makes a copy: the fewer they are, the more words each of them has under way. A thread alone copies as a block of one.
+enum class CopyBy { warp, block };
 
 /// By the platform's `Copy`, of this thread's share, at the end.
 template <void (*Copy)(void*, const void*, std::size_t, std::uint32_t, std::uint32_t)>

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "isotope/base/bits.hpp"
+#include "isotope/base/macros.hpp"
 #include "isotope/base/order.hpp"
 
 namespace isotope::cpu {
@@ -92,18 +93,7 @@ inline T fetch_add_float(T* p, T value) {
   return bit_cast<T>(found);
 }
 
-// Where nobody asks for the value before. A processor's instructions are the same.
-#define ISOTOPE_ONLY(op)                            \
-  template <Order O, Scope S, class T>              \
-  inline void op##_only(T* p, T value) {            \
-    static_cast<void>(fetch_##op<O, S>(p, value));  \
-  }
-ISOTOPE_ONLY(add)
-ISOTOPE_ONLY(add_float)
-ISOTOPE_ONLY(and)
-ISOTOPE_ONLY(or)
-ISOTOPE_ONLY(xor)
-#undef ISOTOPE_ONLY
+#include "isotope/platform/only_by_fetch.inc"
 
 /// Whether one instruction adds to such a value: here to none that is narrower than 32 bits.
 template <class T>

@@ -23,8 +23,7 @@ inline constexpr std::uint32_t kWarpSize = 32;
 inline constexpr bool kThreadsRunTogether = false;
 /// Whether this is code for a GPU: the host side of a program that nvcc compiles is not.
 inline constexpr bool kIsGpu = false;
-/// Whether a wait looks with relaxed loads and a fence acquires once it is met: where a load that acquires is dear, met or not, and
-/// such a fence is not.
+/// Whether a fence gives a wait its order once a relaxed look is met, or another look does.
 inline constexpr bool kFencesWhenMet = false;
 /// Whether every call can afford to look at a word of memory that almost never changes.
 inline constexpr bool kStopIsCheap = true;

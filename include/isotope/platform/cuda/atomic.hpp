@@ -1,6 +1,6 @@
-// Atomic accesses and fences on a GPU, in the PTX memory model. Most by builtins: nvcc's __nv_atomic_* builtins (clang's __scoped_atomic_*)
-// become ld.acquire.sys, atom.add.release.gpu, fence.acq_rel.sys and so on. Order and scope are template parameters
-// because the builtins take literals only.
+// Atomic accesses and fences on a GPU, in the PTX memory model: most by nvcc's builtins __nv_atomic_* (clang's
+// __scoped_atomic_*), which become ld.acquire.sys, atom.add.release.gpu and so on, the rest in PTX. Order and scope are
+// template parameters because the builtins take literals only.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -85,7 +85,8 @@ ISOTOPE_COLD void copy_share_of_any(char* dst, const char* src, std::size_t byte
   const auto skew = reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
   const auto bits = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
   if (size == 1 && (bits & 15) == 0 && bytes < kMostPieces) {
-    return copy_pieces<uint4, 4, 1>(reinterpret_cast<uint4*>(dst), reinterpret_cast<const uint4*>(src), static_cast<std::uint32_t>(bytes >> 4), 0, 1);
+    return copy_pieces<uint4, 4, 1>(reinterpret_cast<uint4*>(dst), reinterpret_cast<const uint4*>(src),
+                                    static_cast<std::uint32_t>(bytes >> 4), 0, 1);
   }
   if ((skew & 15) == 0) return copy_edges_and_words<uint4>(dst, src, bytes, rank, size);
   if ((skew & 7) == 0) return copy_edges_and_words<std::uint64_t>(dst, src, bytes, rank, size);
@@ -122,8 +123,8 @@ ISOTOPE_HD void copy_share_deep(void* dst, const void* src, std::size_t bytes, s
 }
 
 /// A copy that `size` threads make together, after they have met, of which this one has read its first word before anything else is
-/// looked at or worked out: the way to memory and back is most of a short message's time. finish() writes that word and copies what else is this
-/// thread's. `like_dst` is the target or this PE's own address of it, which is aligned alike.
+/// looked at or worked out: the way to memory and back is most of a short message's time. finish() writes that word and copies what
+/// else is this thread's. `like_dst` is the target or this PE's own address of it, which is aligned alike.
 template <CopyBy By>
 class BegunCopy {
  public:
@@ -159,17 +160,14 @@ class BegunCopy {
   /// More than a word for each thread: the first one again, with the others. Blocks have four loads under way, which leaves the
   /// registers to the caller's kernel.
   ISOTOPE_HD void copy_longer(char* dst, const char* src) const {
-    auto* to = reinterpret_cast<uint4*>(dst);
-    const auto* from = reinterpret_cast<const uint4*>(src);
-    const auto words = static_cast<std::uint32_t>(bytes_ >> 4);
     if constexpr (By == CopyBy::warp) {
       copy_share_deep(dst, src, bytes_, rank_, size_);
-    } else if (By == CopyBy::thread && odd_ == 0 && bytes_ < kMostPieces) {
-      copy_pieces<uint4, 4, 1>(to, from, words, 0, 1);
-    } else if (By == CopyBy::block && odd_ == 0 && bytes_ < kMostPieces && size_ >= 32) {
+    } else if (odd_ == 0 && bytes_ < kMostPieces && size_ >= 32) {
+      auto* to = reinterpret_cast<uint4*>(dst);
+      const auto* from = reinterpret_cast<const uint4*>(src);
       // The threads of a last warp that is not whole have nothing to do.
       const std::uint32_t whole = size_ & ~31u;
-      if (rank_ < whole) copy_pieces<uint4, 4, 32>(to, from, words, rank_, whole);
+      if (rank_ < whole) copy_pieces<uint4, 4, 32>(to, from, static_cast<std::uint32_t>(bytes_ >> 4), rank_, whole);
     } else {
       copy_share_of_any(dst, src, bytes_, rank_, size_);
     }
@@ -181,11 +179,7 @@ class BegunCopy {
   uint4 first_;  // without a value in threads that have no word, and half of one where words are of 8 bytes
 };
 
-ISOTOPE_HD void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
-  BegunCopy<CopyBy::block>(dst, src, bytes, rank, size).finish(dst);
-}
-
-/// The same for a copy that need not be done when it returns.
+/// A copy that need not be done when it returns.
 template <CopyBy By>
 ISOTOPE_HD void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   BegunCopy<By>(dst, src, bytes, rank, size).finish(dst);

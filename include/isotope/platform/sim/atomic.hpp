@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "isotope/base/bits.hpp"
+#include "isotope/base/macros.hpp"
 #include "isotope/base/order.hpp"
 #include "isotope/platform/cpu/atomic.hpp"
 
@@ -68,17 +69,7 @@ ISOTOPE_SIM_FUNCTION T fetch_add_float(T* p, T value) {
   return bit_cast<T>(static_cast<W>(change_word(p, sizeof(T), Change::add_float, bit_cast<W>(value), O, S)));
 }
 
-#define ISOTOPE_ONLY(op)                               \
-  template <Order O, Scope S, class T>                 \
-  ISOTOPE_SIM_FUNCTION void op##_only(T* p, T value) { \
-    static_cast<void>(fetch_##op<O, S>(p, value));     \
-  }
-ISOTOPE_ONLY(add)
-ISOTOPE_ONLY(add_float)
-ISOTOPE_ONLY(and)
-ISOTOPE_ONLY(or)
-ISOTOPE_ONLY(xor)
-#undef ISOTOPE_ONLY
+#include "isotope/platform/only_by_fetch.inc"
 
 template <class T>
 inline constexpr bool kNativeAdd = false;
