@@ -60,9 +60,14 @@ int main() {
   std::mt19937 random(20);
   std::vector<unsigned char> source(kRoom);
   for (auto& byte : source) byte = static_cast<unsigned char>(random());
+  using isotope::CopyBy;
   const std::pair<const char*, Share> shares[] = {{"copy_share_deep", isotope::cuda::copy_share_deep},
-                                                  {"a block's", begin_and_finish<isotope::CopyBy::block>},
-                                                  {"a warp's", begin_and_finish<isotope::CopyBy::warp>}};
+                                                  {"a block's", isotope::cuda::copy_share<CopyBy::block>},
+                                                  {"a warp's", isotope::cuda::copy_share<CopyBy::warp>},
+                                                  {"a thread's", isotope::cuda::copy_share<CopyBy::thread>},
+                                                  {"a block's, begun", begin_and_finish<CopyBy::block>},
+                                                  {"a warp's, begun", begin_and_finish<CopyBy::warp>},
+                                                  {"a thread's, begun", begin_and_finish<CopyBy::thread>}};
   for (const std::uint32_t threads : {1u, 2u, 3u, 8u, 31u, 32u, 33u, 64u, 100u, 128u, 256u, 1000u, 1024u}) {
     for (int turn = 0; turn < 200; ++turn) {
       const Case one = draw(random, threads);

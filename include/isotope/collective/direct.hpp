@@ -45,7 +45,7 @@ ISOTOPE_HD bool all_reduce_one_shot(const Stage<G>& on, const R& r, char* dst, c
     const Share share = share_of(on.group);
     const auto others = static_cast<std::uint32_t>(on.members() - 1);
     for (std::uint32_t k = share.first; k < others; k += share.step)
-      store_to(on.team, on.team.at(on.channel.flag(on.me()), on.next(static_cast<int>(k) + 1)), round, Order::release);
+      store_to(on.team.reach(), on.team.at(on.channel.flag(on.me()), on.next(static_cast<int>(k) + 1)), round, Order::release);
     bool well = true;
     Patience patience(on.team);
     for (std::uint32_t k = share.first; well && k < others; k += share.step) {

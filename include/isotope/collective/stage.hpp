@@ -106,7 +106,7 @@ ISOTOPE_HD void end_round(const Stage<G>& on, std::uint64_t* counter, std::uint6
 template <Group G>
 ISOTOPE_HD void post(const Stage<G>& on, std::uint64_t* flag, std::uint64_t round, int to) {
   on.group.sync();
-  if (on.group.is_leader() && !on.team.stopped()) store_to(on.team, on.team.at(flag, to), round, Order::release);
+  if (on.group.is_leader() && !on.team.stopped()) store_to(on.team.reach(), on.team.at(flag, to), round, Order::release);
 }
 
 /// Waits until `from` has posted that round, or a later one, on this PE's flag.

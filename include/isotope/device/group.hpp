@@ -107,7 +107,11 @@ class Warp {
   ISOTOPE_HD T broadcast(T value) const {
     // As a block's does it orders memory: what lane 0 has acquired is there for all. A shuffle alone does not on a GPU.
     if constexpr (platform::kIsGpu) sync();
-    return shuffle(value, 0);
+    if constexpr (platform::kIsGpu && std::is_same_v<T, bool>) {
+      return (ballot(value) & 1) != 0;
+    } else {
+      return shuffle(value, 0);
+    }
   }
   /// Bit per lane whose predicate holds.
   ISOTOPE_HD std::uint32_t ballot(bool predicate, std::uint32_t mask = kFullWarp) const {
@@ -180,6 +184,18 @@ ISOTOPE_HD bool agree(G group, bool well) {
     return group.all(well);
   } else {
     return group.broadcast(well);
+  }
+}
+
+/// Whether the group is a warp of 32 threads, or a block of one. The same for all of its threads.
+template <Group G>
+ISOTOPE_HD bool is_whole_warp(G) {
+  if constexpr (std::same_as<G, Thread>) {
+    return false;
+  } else if constexpr (std::same_as<G, Warp>) {
+    return platform::block_threads() % kWarpSize == 0;
+  } else {
+    return platform::block_threads() == kWarpSize;
   }
 }
 

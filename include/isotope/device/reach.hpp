@@ -9,13 +9,13 @@ namespace isotope::detail {
 
 // Each scope is an instruction of its own: the choice is a branch that a compiler folds away where there is one platform.
 template <class T>
-ISOTOPE_HD void store_to(const Team& team, T* word, T value, Order order) {
-  if (order != Order::relaxed && team.reach() == Scope::device) return store(word, value, order, Scope::device);
+ISOTOPE_HD void store_to(Scope reach, T* word, T value, Order order) {
+  if (order != Order::relaxed && reach == Scope::device) return store(word, value, order, Scope::device);
   store(word, value, order, Scope::system);
 }
 template <class T>
-ISOTOPE_HD void add_to(const Team& team, T* word, T value, Order order) {
-  if (order != Order::relaxed && team.reach() == Scope::device) {
+ISOTOPE_HD void add_to(Scope reach, T* word, T value, Order order) {
+  if (order != Order::relaxed && reach == Scope::device) {
     add_only(word, value, order, Scope::device);
   } else {
     add_only(word, value, order, Scope::system);

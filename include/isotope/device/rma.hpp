@@ -44,18 +44,13 @@ namespace detail {
 enum class Blocking { yes, no };
 
 template <Group G>
-inline constexpr CopyBy kCopyBy = std::same_as<G, Warp> ? CopyBy::warp : CopyBy::block;
-
-/// This thread's part of a copy that the group makes together, begun. `dst`: the target, or this PE's own address of it.
-template <Group G>
-ISOTOPE_HD auto begin_copy(G group, const void* dst, const void* src, std::size_t bytes) {
-  return platform::BegunCopy<kCopyBy<G>>(dst, src, bytes, group.thread_rank(), group.size());
-}
+inline constexpr CopyBy kCopyBy =
+    std::same_as<G, Thread> ? CopyBy::thread : std::same_as<G, Warp> ? CopyBy::warp : CopyBy::block;
 
 template <Blocking B = Blocking::yes, Group G>
 ISOTOPE_HD void copy(G group, void* dst, const void* src, std::size_t bytes) {
   if constexpr (B == Blocking::yes) {
-    begin_copy(group, dst, src, bytes).finish(dst);
+    platform::copy_share<kCopyBy<G>>(dst, src, bytes, group.thread_rank(), group.size());
   } else {
     platform::start_copy_share<kCopyBy<G>>(dst, src, bytes, group.thread_rank(), group.size());
   }
@@ -105,20 +100,23 @@ ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void
   // Both addresses before the first byte.
   const bool mine_is_good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
                             remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
-  const std::ptrdiff_t there = mine_is_good || !kCheckRanks ? team.distance(to) : 0;
   const bool good = platform::kStopIsCheap ? mine_is_good : agree(group, mine_is_good);
+  // Begun before the group's answer is looked at, by those who know of nothing that is wrong. What else there is to work out is
+  // worked out while the words are on their way.
+  const platform::BegunCopy<kCopyBy<G>> mine(dst, src, mine_is_good ? bytes : 0, group.thread_rank(), group.size());
+  const std::ptrdiff_t there = mine_is_good || !kCheckRanks ? team.distance(to) : 0;
   char* theirs = static_cast<char*>(dst) + there;
   static_assert(offsetof(Signal, value) == 0);
   auto* word = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(flag) + there);
   if constexpr (B == Blocking::no) {
     if (good && platform::put_signal_later(group.is_leader(), theirs, src, bytes, word, value, op)) return;
   }
-  // Begun before the group's answer is looked at, by those who know of nothing that is wrong.
-  const auto mine = begin_copy(group, dst, src, mine_is_good ? bytes : 0);
-  if (good) mine.finish(theirs);
   word = platform::ready(word);
+  const Scope reach = platform::ready(team.reach());
+  const bool delivers = platform::ready(good && group.is_leader());
+  if (good) mine.finish(theirs);
   group.sync();
-  if (good && group.is_leader()) deliver(team, word, value, op, Order::release);
+  if (delivers) deliver(reach, word, value, op, Order::release);
 }
 
 /// How many bytes are moved: all that were asked for. The checked build refuses a span at the other end that is shorter.

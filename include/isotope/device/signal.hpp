@@ -67,12 +67,12 @@ ISOTOPE_HD bool sender_is_good(const Team& team, Call call, int from) {
   return true;
 }
 
-/// The part of a signal that the group's leader does. `word` is the member's.
-ISOTOPE_HD void deliver(const Team& team, std::uint64_t* word, std::uint64_t value, SignalOp op, Order order) {
+/// The part of a signal that the group's leader does. `word` is the member's, `reach` the team's.
+ISOTOPE_HD void deliver(Scope reach, std::uint64_t* word, std::uint64_t value, SignalOp op, Order order) {
   if (op == SignalOp::add) {
-    add_to(team, word, value, order);
+    add_to(reach, word, value, order);
   } else {
-    store_to(team, word, value, order);
+    store_to(reach, word, value, order);
   }
 }
 
@@ -88,7 +88,7 @@ ISOTOPE_HD void signal(G group, const Team& team, Signal* signal, std::uint64_t 
   if (!group.is_leader() || team.stopped()) return;
   if (!detail::remote_is_good(team, {"signal", site}, "to", to, "signal", signal, sizeof(Signal), sizeof(Signal)))
     return;
-  detail::deliver(team, &team.at(signal, to)->value, value, op, order);
+  detail::deliver(team.reach(), &team.at(signal, to)->value, value, op, order);
 }
 
 /// This PE's word now. Called by one thread.
@@ -108,15 +108,23 @@ ISOTOPE_HD bool test(const W* word, Cmp cmp, std::type_identity_t<WaitValue<W>> 
 template <Group G, WaitWord W>
 ISOTOPE_HD bool wait_until(G group, const Team& team, const W* word, Cmp cmp, std::type_identity_t<WaitValue<W>> value,
                            Order order = Order::acquire, int from = kNoPe, CallSite site = CallSite::current()) {
-  bool met = false;
-  if (group.is_leader() && !team.stopped()) {
-    const detail::Call call{"wait_until", site};
-    detail::Patience patience(team);
-    met = detail::words_are_good(team, call, word, 1) && detail::sender_is_good(team, call, from) &&
-          detail::wait_for_word(patience, detail::value_of(word), cmp, value, order,
-                                from == kNoPe ? kNoPe : team.world_rank(from), call);
+  const detail::Call call{"wait_until", site};
+  bool asks = !team.stopped();
+  if (group.is_leader() && asks)
+    asks = detail::words_are_good(team, call, word, 1) && detail::sender_is_good(team, call, from);
+  detail::WordWait<WaitValue<W>> wait(detail::value_of(word), cmp, value, order);
+  if constexpr (platform::kIsGpu && !detail::kCheckAddresses) {
+    // A warp polls with all of its lanes at once, of which the first decides: lanes that went apart take long to come together.
+    if (detail::is_whole_warp(group) && platform::first_of_whole_warp(asks && wait.poll_at_first())) return true;
   }
-  return detail::told(team, group.broadcast(met));
+  bool met = false;
+  if (group.is_leader() && asks) {
+    detail::Patience patience(team);
+    met = wait.poll_at_first() || wait.go_on(patience, from == kNoPe ? kNoPe : team.world_rank(from), call);
+  }
+  if (group.broadcast(met)) return true;
+  team.mark_stopped();
+  return false;
 }
 
 /// A Signal with its round counter, both on the device: a kernel that is launched (or replayed) again goes on counting,

@@ -59,7 +59,7 @@ ISOTOPE_HD Order order_of_waiting(Order order) {
 
 template <class Where>
 ISOTOPE_HD void raise_flag(const Team& team, Where where, const Arrival& arrival, int flag, int to) {
-  store_to(team, &team.at(where.flags(team), to)->flags[flag], arrival.round, order_of_raising(arrival.order));
+  store_to(team.reach(), &team.at(where.flags(team), to)->flags[flag], arrival.round, order_of_raising(arrival.order));
 }
 
 template <class Where>
@@ -157,7 +157,7 @@ ISOTOPE_HD Opposite opposite_of(G group, const Team& team, Where where) {
 ISOTOPE_HD bool meet_opposite(const Team& team, const Opposite& other, std::uint64_t round, Order order, Call call) {
   if (team.stopped()) return false;
   if (other.mine == nullptr) return true;
-  store_to(team, other.theirs, round, order_of_raising(order));
+  store_to(team.reach(), other.theirs, round, order_of_raising(order));
   Patience patience(team);
   return wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order), team.world_rank(other.peer), call);
 }

@@ -123,36 +123,61 @@ ISOTOPE_HD bool settle(const W* word, Cmp cmp, W expected, Order order, Scope sc
 /// Polls of a GPU's thread before it looks at anything else: some microseconds. Those in a row are not even counted.
 inline constexpr int kFirstPolls = 32, kPollsInRow = 4;
 
+/// A wait by one thread for one word, in two steps: what is on its way is met by the first polls, and only what is not needs patience.
+template <class W>
+class WordWait {
+ public:
+  ISOTOPE_HD WordWait(const W* word, Cmp cmp, W expected, Order order)
+      : word_(word), cmp_(cmp), expected_(expected), order_(order) {}
+
+  ISOTOPE_HD bool poll_at_first() {
+    if constexpr (platform::kIsGpu) {
+      // Most of what a kernel waits for is on its way: nothing between these polls, whose distance is part of every latency.
+      ISOTOPE_GPU_ROLLED
+      for (int poll = 0; poll < kFirstPolls; poll += kPollsInRow) {
+        ISOTOPE_GPU_UNROLL
+        for (int one = 0; one < kPollsInRow; ++one)
+          if (is_met()) return true;
+      }
+      return false;
+    } else {
+      return is_met();
+    }
+  }
+
+  /// With the patience of its call. `from` is the World's rank that is named in the error, or kNoPe.
+  ISOTOPE_HD bool go_on(Patience& patience, int from, Call call) {
+    platform::begin_wait(word_, sizeof(W), cmp_, static_cast<std::uint64_t>(expected_), from, call.name, call.site);
+    while (patience.go_on()) {
+      if (!is_met()) continue;
+      patience.met();
+      platform::end_wait();
+      return true;
+    }
+    patience.give_up(call, word_, cmp_, expected_, found_, from);
+    return false;
+  }
+
+ private:
+  ISOTOPE_HD bool is_met() {
+    found_ = load(word_, order_of_polls(order_));
+    if (!compare(found_, cmp_, expected_)) return false;
+    return settle(word_, cmp_, expected_, order_, Scope::system, found_);
+  }
+
+  const W* word_;
+  Cmp cmp_;
+  W expected_;
+  Order order_;
+  W found_{};
+};
+
 /// Waits for one word, by one thread, with the patience of its call.
 template <class W>
 ISOTOPE_HD bool wait_for_word(Patience& patience, const W* word, Cmp cmp, W expected, Order order, int from,
                               Call call) {
-  W found{};
-  const auto is_met = [&] {
-    found = load(word, order_of_polls(order));
-    if (!compare(found, cmp, expected)) return false;
-    return settle(word, cmp, expected, order, Scope::system, found);
-  };
-  if constexpr (platform::kIsGpu) {
-    // Most of what a kernel waits for is on its way: nothing between these polls, whose distance is part of every latency.
-    ISOTOPE_GPU_ROLLED
-    for (int poll = 0; poll < kFirstPolls; poll += kPollsInRow) {
-      ISOTOPE_GPU_UNROLL
-      for (int one = 0; one < kPollsInRow; ++one)
-        if (is_met()) return true;
-    }
-  } else if (is_met()) {
-    return true;
-  }
-  platform::begin_wait(word, sizeof(W), cmp, static_cast<std::uint64_t>(expected), from, call.name, call.site);
-  while (patience.go_on()) {
-    if (!is_met()) continue;
-    patience.met();
-    platform::end_wait();
-    return true;
-  }
-  patience.give_up(call, word, cmp, expected, found, from);
-  return false;
+  WordWait<W> wait(word, cmp, expected, order);
+  return wait.poll_at_first() || wait.go_on(patience, from, call);
 }
 
 }  // namespace isotope::detail

@@ -2,7 +2,7 @@
 // What a GPU makes of it is in cuda/copy.hpp; here, what processors do, which need no head start: nothing, then all of it.
 //
 //   const bool well = agree(group, mine_is_good);                                 // the source may be read from here on
-//   const platform::BegunCopy<CopyBy::block> mine(dst, src, bytes, rank, size);
+//   const platform::BegunCopy<CopyBy::block> mine(dst, src, mine_is_good ? bytes : 0, rank, size);
 //   if (well) mine.finish(theirs);
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace isotope {
 
-/// Who makes a copy: the fewer they are, the more words each of them has under way. A thread alone copies as a block of one.
-enum class CopyBy { warp, block };
+/// Who makes a copy: the fewer they are, the more words each of them has under way.
+enum class CopyBy { thread, warp, block };
 
 /// By the platform's `Copy`, of this thread's share, at the end.
 template <void (*Copy)(void*, const void*, std::size_t, std::uint32_t, std::uint32_t)>

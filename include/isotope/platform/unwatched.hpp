@@ -33,9 +33,12 @@ ISOTOPE_HD void allow_next_kernel() {}
 /// Processors fetch ahead and work ahead by themselves.
 ISOTOPE_HD void fetch_ahead(const void*) {}
 template <class T>
-ISOTOPE_HD T* ready(T* p) {
-  return p;
+ISOTOPE_HD T ready(T value) {
+  return value;
 }
+
+/// What the first lane of a warp of 32 says, for all of them; orders memory among them. Only where lanes run in step.
+ISOTOPE_HD bool first_of_whole_warp(bool value) { return value; }
 
 /// Where puts travel by themselves: those of this thread before it come before what it does later; are complete.
 ISOTOPE_HD void order_puts() {}

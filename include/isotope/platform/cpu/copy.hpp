@@ -23,6 +23,7 @@ inline void copy_bytes(void* dst, const void* src, std::size_t bytes) {
 
 /// This thread's part of a copy that `size` threads make together: a contiguous share in whole cache lines, so that
 /// neighbours do not fight for one.
+template <CopyBy = CopyBy::block>
 inline void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   if (size == 1) return copy_bytes(dst, src, bytes);
   constexpr std::size_t kLine = 64;
@@ -34,8 +35,8 @@ inline void copy_share(void* dst, const void* src, std::size_t bytes, std::uint3
   copy_bytes(static_cast<char*>(dst) + from, static_cast<const char*>(src) + from, count);
 }
 
-template <CopyBy>
-using BegunCopy = CopyAtFinish<copy_share>;
+template <CopyBy By>
+using BegunCopy = CopyAtFinish<copy_share<By>>;
 
 /// The same for kernels that do nothing else: on a GPU they have registers for more loads at a time.
 inline void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {

@@ -22,48 +22,66 @@ ISOTOPE_DEVICE void store_wide(void* p, const V& value) {
   *static_cast<V*>(p) = value;
 }
 
-/// Words in pieces of Deep * Lanes, dealt out to units of `Lanes` neighbouring threads: neighbours touch neighbouring words,
-/// and a thread reaches all of its piece from two addresses. `size` is a multiple of Lanes.
-template <class V, int Deep, int Lanes>
-ISOTOPE_HD void copy_pieces(V* dst, const V* src, std::uint32_t words, std::uint32_t rank, std::uint32_t size) {
-  std::uint32_t at = rank / Lanes * (Deep * Lanes) + rank % Lanes;
-  dst += at;
-  src += at;
+/// A thread's part of a row of words, where pieces of Deep * Lanes words are dealt out to units of `Lanes` neighbouring threads:
+/// neighbours touch neighbouring words, and a thread reaches all of its piece from one address at either end.
+template <int Deep, int Lanes>
+struct Pieces {
+  static constexpr int kDeep = Deep, kLanes = Lanes;
+  /// The first word of a thread.
+  ISOTOPE_HD static std::uint32_t first(std::uint32_t rank) { return rank / Lanes * (Deep * Lanes) + rank % Lanes; }
+  /// The threads of a unit that is not whole have nothing to do.
+  ISOTOPE_HD static std::uint32_t workers(std::uint32_t size) { return size & ~(Lanes - 1u); }
+
+  uint4 held[Deep];
+
+  /// The words at `src` and after it, the first of which is word `at` of `words`.
+  ISOTOPE_HD void read(const uint4* src, std::uint32_t at, std::uint32_t words) {
+#pragma unroll
+    for (int k = 0; k < Deep; ++k)
+      if (at + k * Lanes < words) held[k] = src[k * Lanes];
+  }
+  ISOTOPE_HD void write(uint4* dst, std::uint32_t at, std::uint32_t words) const {
+#pragma unroll
+    for (int k = 0; k < Deep; ++k)
+      if (at + k * Lanes < words) dst[k * Lanes] = held[k];
+  }
+
+  /// All pieces from word `at` on, each `step` words after the one before.
+  ISOTOPE_HD static void copy(uint4* dst, const uint4* src, std::uint32_t words, std::uint32_t at, std::uint32_t step) {
+    dst += at;
+    src += at;
 #pragma unroll 1
-  for (; at < words; at += size * Deep, dst += size * Deep, src += size * Deep) {
-    V held[Deep] = {};  // or what an earlier call left in the registers would have to be kept
-    if (at + (Deep - 1) * Lanes < words) {
+    for (; at < words; at += step, dst += step, src += step) {
+      Pieces piece = {};  // or what an earlier call left in the registers would have to be kept
+      if (at + (Deep - 1) * Lanes < words) {
 #pragma unroll
-      for (int k = 0; k < Deep; ++k) held[k] = src[k * Lanes];
+        for (int k = 0; k < Deep; ++k) piece.held[k] = src[k * Lanes];
 #pragma unroll
-      for (int k = 0; k < Deep; ++k) dst[k * Lanes] = held[k];
-    } else {
-#pragma unroll
-      for (int k = 0; k < Deep; ++k)
-        if (at + k * Lanes < words) held[k] = src[k * Lanes];
-#pragma unroll
-      for (int k = 0; k < Deep; ++k)
-        if (at + k * Lanes < words) dst[k * Lanes] = held[k];
+        for (int k = 0; k < Deep; ++k) dst[k * Lanes] = piece.held[k];
+      } else {
+        piece.read(src, at, words);
+        piece.write(dst, at, words);
+      }
     }
   }
-}
+};
 
 /// Pieces of larger copies are counted in 64 bits, more slowly.
-inline constexpr std::size_t kMostPieces = std::size_t{1} << 35;
+inline constexpr std::size_t kMostInPieces = std::size_t{1} << 35;
 
 /// Words rank, rank + size, ..., by groups of any size, two at a time.
 template <class V>
 ISOTOPE_HD void copy_by_turns(char* dst, const char* src, std::size_t words, std::uint32_t rank, std::uint32_t size) {
-  auto* to = reinterpret_cast<V*>(dst);
-  const auto* from = reinterpret_cast<const V*>(src);
+  auto* to = reinterpret_cast<V*>(dst) + rank;
+  const auto* from = reinterpret_cast<const V*>(src) + rank;
 #pragma unroll 1
-  for (std::size_t i = rank; i < words; i += 2 * static_cast<std::size_t>(size)) {
-    const std::size_t j = i + size;
-    const V first = from[i];
+  for (std::size_t i = rank; i < words; i += 2 * static_cast<std::size_t>(size), to += 2 * size, from += 2 * size) {
+    const bool two = i + size < words;
+    const V first = *from;
     V second{};
-    if (j < words) second = from[j];
-    to[i] = first;
-    if (j < words) to[j] = second;
+    if (two) second = from[size];
+    *to = first;
+    if (two) to[size] = second;
   }
 }
 
@@ -83,11 +101,6 @@ ISOTOPE_HD void copy_edges_and_words(char* dst, const char* src, std::size_t byt
 ISOTOPE_COLD void copy_share_of_any(char* dst, const char* src, std::size_t bytes, std::uint32_t rank,
                                     std::uint32_t size) {
   const auto skew = reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
-  const auto bits = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
-  if (size == 1 && (bits & 15) == 0 && bytes < kMostPieces) {
-    return copy_pieces<uint4, 4, 1>(reinterpret_cast<uint4*>(dst), reinterpret_cast<const uint4*>(src),
-                                    static_cast<std::uint32_t>(bytes >> 4), 0, 1);
-  }
   if ((skew & 15) == 0) return copy_edges_and_words<uint4>(dst, src, bytes, rank, size);
   if ((skew & 7) == 0) return copy_edges_and_words<std::uint64_t>(dst, src, bytes, rank, size);
   if ((skew & 3) == 0) return copy_edges_and_words<std::uint32_t>(dst, src, bytes, rank, size);
@@ -122,67 +135,120 @@ ISOTOPE_HD void copy_share_deep(void* dst, const void* src, std::size_t bytes, s
   }
 }
 
-/// A copy that `size` threads make together, after they have met, of which this one has read its first word before anything else is
-/// looked at or worked out: the way to memory and back is most of a short message's time. finish() writes that word and copies what
-/// else is this thread's. `like_dst` is the target or this PE's own address of it, which is aligned alike.
+/// How the threads of a group share out a copy. Blocks have four loads of a thread under way, which leaves the registers to the
+/// caller's kernel.
+template <CopyBy By>
+using SharedOut = Pieces<By == CopyBy::warp ? 8 : 4, By == CopyBy::thread ? 1 : 32>;
+
+/// Bits in which one of them differs from a multiple of 16.
+ISOTOPE_HD std::uint32_t odd_bits(const void* a, const void* b, std::size_t bytes) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b) | bytes) & 15;
+}
+/// Words of 16 bytes in a copy of no more than can be counted in pieces; 0 in others.
+ISOTOPE_HD std::uint32_t words_in_pieces(std::size_t bytes) {
+  return bytes < kMostInPieces ? static_cast<std::uint32_t>(bytes >> 4) : 0;
+}
+
+/// This thread's part of a copy that `size` threads make together.
+template <CopyBy By>
+ISOTOPE_HD void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  using Share = SharedOut<By>;
+  const std::uint32_t odd = odd_bits(dst, src, bytes), words = words_in_pieces(bytes), workers = Share::workers(size);
+  if (odd == 0 && words != 0 && workers != 0) {
+    if (rank < workers)
+      Share::copy(static_cast<uint4*>(dst), static_cast<const uint4*>(src), words, Share::first(rank), workers * Share::kDeep);
+  } else if (odd == 8 && bytes <= 8 * static_cast<std::size_t>(size)) {
+    if (rank < bytes >> 3) static_cast<uint2*>(dst)[rank] = static_cast<const uint2*>(src)[rank];
+  } else {
+    copy_share_of_any(static_cast<char*>(dst), static_cast<const char*>(src), bytes, rank, size);
+  }
+}
+
+/// What is at `p`, if it is `there`, without a branch. Zeros otherwise: or what was in the registers before would have to be kept.
+ISOTOPE_HD uint4 load_if(bool there, const uint4* p) {
+  uint4 value = {};
+#if defined(__CUDA_ARCH__)
+  asm volatile("{\n\t.reg .pred there;\n\tsetp.ne.u32 there, %5, 0;\n\t@there ld.v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
+               : "+r"(value.x), "+r"(value.y), "+r"(value.z), "+r"(value.w)
+               : "l"(p), "r"(static_cast<std::uint32_t>(there))
+               : "memory");
+#else
+  if (there) value = *p;
+#endif  // __CUDA_ARCH__
+  return value;
+}
+ISOTOPE_HD uint2 load_if(bool there, const uint2* p) {
+  uint2 value = {};
+#if defined(__CUDA_ARCH__)
+  asm volatile("{\n\t.reg .pred there;\n\tsetp.ne.u32 there, %3, 0;\n\t@there ld.v2.u32 {%0, %1}, [%2];\n\t}"
+               : "+r"(value.x), "+r"(value.y)
+               : "l"(p), "r"(static_cast<std::uint32_t>(there))
+               : "memory");
+#else
+  if (there) value = *p;
+#endif  // __CUDA_ARCH__
+  return value;
+}
+
+/// The same, after the threads have met, in two steps: this thread has read its first words before anything else is looked at or
+/// worked out, since the way to memory and back is most of a short message's time. finish() writes those words and copies what else is
+/// this thread's. `like_dst` is the target or this PE's own address of it, which is aligned alike.
 template <CopyBy By>
 class BegunCopy {
  public:
   ISOTOPE_HD BegunCopy(const void* like_dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size)
-      : src_(src),
-        bytes_(bytes),
-        rank_(rank),
-        size_(size),
-        odd_(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(like_dst) | reinterpret_cast<std::uintptr_t>(src) | bytes) & 15) {
-    if (odd_ == 0) {
-      if (rank < bytes >> 4) first_ = static_cast<const uint4*>(src)[rank];
-    } else if ((odd_ & 7) == 0) {
-      if (rank < bytes >> 3) {
-        const uint2 half = static_cast<const uint2*>(src)[rank];
-        first_.x = half.x;
-        first_.y = half.y;
-      }
-    }
+      : src_(src), bytes_(bytes), rank_(rank), size_(size), words_(words_in_pieces(bytes)), odd_(odd_bits(like_dst, src, bytes)) {
+    // Without branches, into which compilers move what they need: every instruction up to here is part of a message's latency.
+    const auto* from = static_cast<const uint4*>(src);
+    first_ = load_if(rank < words_ && odd_ == 0, from + rank);
+    half_ = load_if(rank < bytes >> 3 && odd_ == 8, static_cast<const uint2*>(src) + rank);
+    // Where there are more words than threads.
+    const std::uint32_t at = size + More::first(rank);
+#pragma unroll
+    for (int k = 0; k < More::kDeep; ++k)
+      more_.held[k] = load_if(words_ > size && at + k * More::kLanes < words_ && odd_ == 0, from + at + k * More::kLanes);
   }
 
   ISOTOPE_HD void finish(void* dst) const {
-    // In the order of what is copied most and waited for most: every instruction on the way is part of a message's latency.
-    if (odd_ == 0 && bytes_ <= 16 * static_cast<std::size_t>(size_)) {
-      if (rank_ < bytes_ >> 4) static_cast<uint4*>(dst)[rank_] = first_;
-    } else if ((odd_ & 7) == 0 && bytes_ <= 8 * static_cast<std::size_t>(size_)) {
-      if (rank_ < bytes_ >> 3) static_cast<uint2*>(dst)[rank_] = make_uint2(first_.x, first_.y);
+    auto* to = static_cast<uint4*>(dst);
+    if (odd_ == 0 && words_ != 0) {
+      if (rank_ < words_) to[rank_] = first_;
+      if (words_ > size_) finish_more(to);
+    } else if (odd_ == 8 && bytes_ <= 8 * static_cast<std::size_t>(size_)) {
+      if (rank_ < bytes_ >> 3) static_cast<uint2*>(dst)[rank_] = half_;
     } else {
-      copy_longer(static_cast<char*>(dst), static_cast<const char*>(src_));
+      copy_share_of_any(static_cast<char*>(dst), static_cast<const char*>(src_), bytes_, rank_, size_);
     }
   }
 
  private:
-  /// More than a word for each thread: the first one again, with the others. Blocks have four loads under way, which leaves the
-  /// registers to the caller's kernel.
-  ISOTOPE_HD void copy_longer(char* dst, const char* src) const {
-    if constexpr (By == CopyBy::warp) {
-      copy_share_deep(dst, src, bytes_, rank_, size_);
-    } else if (odd_ == 0 && bytes_ < kMostPieces && size_ >= 32) {
-      auto* to = reinterpret_cast<uint4*>(dst);
-      const auto* from = reinterpret_cast<const uint4*>(src);
-      // The threads of a last warp that is not whole have nothing to do.
-      const std::uint32_t whole = size_ & ~31u;
-      if (rank_ < whole) copy_pieces<uint4, 4, 32>(to, from, static_cast<std::uint32_t>(bytes_ >> 4), rank_, whole);
-    } else {
-      copy_share_of_any(dst, src, bytes_, rank_, size_);
+  using Rest = SharedOut<By>;
+  using More = Pieces<3, Rest::kLanes>;
+
+  ISOTOPE_HD void finish_more(uint4* to) const {
+    const std::uint32_t workers = More::workers(size_), at = size_ + More::first(rank_), done = size_ + workers * More::kDeep;
+    const auto* from = static_cast<const uint4*>(src_);
+    if (workers == 0) {
+      copy_share_of_any(reinterpret_cast<char*>(to + size_), reinterpret_cast<const char*>(from + size_), (words_ - size_) * std::size_t{16},
+                        rank_, size_);
+    } else if (rank_ < workers) {
+      more_.write(to + at, at, words_);
+      if (words_ > done) Rest::copy(to + done, from + done, words_ - done, Rest::first(rank_), workers * Rest::kDeep);
     }
   }
 
   const void* src_;
   std::size_t bytes_;
-  std::uint32_t rank_, size_, odd_;  // odd: bits in which an address or the length differs from a multiple of 16
-  uint4 first_;  // without a value in threads that have no word, and half of one where words are of 8 bytes
+  std::uint32_t rank_, size_, words_, odd_;
+  uint4 first_;  // word `rank`
+  uint2 half_;   // the same where words are of 8 bytes
+  More more_;    // words after those that all threads have as their first
 };
 
 /// A copy that need not be done when it returns.
 template <CopyBy By>
 ISOTOPE_HD void start_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
-  BegunCopy<By>(dst, src, bytes, rank, size).finish(dst);
+  copy_share<By>(dst, src, bytes, rank, size);
 }
 
 /// A wide access where each element is one of its own, relaxed.

@@ -39,18 +39,33 @@ ISOTOPE_DEVICE std::uint32_t existing_lanes() {
   const std::uint32_t left = block_threads() - first;
   return left >= kWarpSize ? 0xffffffffu : (1u << left) - 1;
 }
-ISOTOPE_DEVICE void warp_sync(std::uint32_t mask) { __syncwarp(mask & existing_lanes()); }
+/// Whether a mask names 32 lanes that exist. The instructions for lanes that are known while compiling are far shorter.
+ISOTOPE_DEVICE bool is_whole_warp(std::uint32_t mask) { return mask == 0xffffffffu && block_threads() % kWarpSize == 0; }
+
+ISOTOPE_DEVICE void warp_sync(std::uint32_t mask) {
+  if (is_whole_warp(mask)) return __syncwarp(0xffffffffu);
+  __syncwarp(mask & existing_lanes());
+}
 template <class Word>
 ISOTOPE_DEVICE Word warp_exchange(std::uint32_t mask, Word value, std::uint32_t source) {
+  if (is_whole_warp(mask)) {
+    const Word found = static_cast<Word>(__shfl_sync(0xffffffffu, value, static_cast<int>(source)));
+    return source < kWarpSize ? found : value;
+  }
   mask &= existing_lanes();
   const bool there = source < kWarpSize && (mask >> source & 1) != 0;
   const Word found = static_cast<Word>(__shfl_sync(mask, value, static_cast<int>(there ? source : 0)));
   return there ? found : value;
 }
 ISOTOPE_DEVICE std::uint32_t warp_ballot(std::uint32_t mask, bool predicate) {
+  if (is_whole_warp(mask)) return __ballot_sync(0xffffffffu, predicate);
   return __ballot_sync(mask & existing_lanes(), predicate);
 }
 ISOTOPE_DEVICE std::uint32_t warp_active_mask() { return __activemask(); }
+ISOTOPE_DEVICE bool first_of_whole_warp(bool value) {
+  __syncwarp();
+  return (__ballot_sync(0xffffffffu, value) & 1) != 0;
+}
 
 ISOTOPE_DEVICE std::uint64_t block_broadcast(std::uint64_t value) {
   __shared__ std::uint64_t slot;
@@ -90,11 +105,17 @@ ISOTOPE_DEVICE void allow_next_kernel() {
 #endif  // sm_90
 }
 
-/// Has an address worked out here, and not where it is used, after a wait.
+/// Has an address, a choice or a condition worked out here, and not where it is used, after a wait.
 template <class T>
-ISOTOPE_DEVICE T* ready(T* p) {
-  asm volatile("" : "+l"(p));
-  return p;
+ISOTOPE_DEVICE T ready(T value) {
+  if constexpr (sizeof(T) == 8) {
+    asm volatile("" : "+l"(value));
+    return value;
+  } else {
+    auto word = static_cast<std::uint32_t>(value);
+    asm volatile("" : "+r"(word));
+    return static_cast<T>(word);
+  }
 }
 
 /// Brings a line of global memory nearer. Nothing is read: it may be about to change.

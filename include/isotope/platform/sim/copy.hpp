@@ -30,6 +30,7 @@ ISOTOPE_SIM_FUNCTION CopyShare share_of_copy(std::size_t bytes, std::uint32_t ra
   return {from, bytes - from < each ? bytes - from : each};
 }
 
+template <CopyBy = CopyBy::block>
 ISOTOPE_SIM_FUNCTION void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank,
                                      std::uint32_t size) {
   const CopyShare share = share_of_copy(bytes, rank, size);
@@ -37,8 +38,8 @@ ISOTOPE_SIM_FUNCTION void copy_share(void* dst, const void* src, std::size_t byt
     copy_bytes(static_cast<char*>(dst) + share.from, static_cast<const char*>(src) + share.from, share.count);
 }
 
-template <CopyBy>
-using BegunCopy = CopyAtFinish<copy_share>;
+template <CopyBy By>
+using BegunCopy = CopyAtFinish<copy_share<By>>;
 
 ISOTOPE_SIM_FUNCTION void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank,
                                           std::uint32_t size) {
