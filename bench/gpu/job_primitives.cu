@@ -25,27 +25,44 @@ ISOTOPE_KERNEL void sessions(Team team, int rounds) {
   for (int i = 0; i < rounds; ++i)
     if (!meeting.sync(order)) return;
 }
+/// PE 0 sends first. The places of the next round are worked out before the wait.
 template <Order Send, Order Receive>
 ISOTOPE_KERNEL void ping_pong(Team team, Signal* flag, std::uint64_t first, int rounds) {
-  const int peer = 1 - team.rank();
-  for (std::uint64_t i = first; i < first + static_cast<std::uint64_t>(rounds); ++i) {
-    Signal* now = beside::at_place(flag, i);
-    if (team.rank() == 0) signal(this_thread(), team, now, i, SignalOp::set, peer, Send);
-    if (!wait_until(this_thread(), team, now, Cmp::ge, i, Receive)) return;
-    if (team.rank() == 1) signal(this_thread(), team, now, i, SignalOp::set, peer, Send);
+  const std::uint64_t end = first + static_cast<std::uint64_t>(rounds);
+  Signal* now = beside::at_place(flag, first);
+  if (team.rank() == 0) {
+    for (std::uint64_t i = first; i < end; ++i) {
+      signal(this_thread(), team, now, i, SignalOp::set, 1, Send);
+      Signal* next = beside::at_place(flag, i + 1);
+      if (!wait_until(this_thread(), team, now, Cmp::ge, i, Receive)) return;
+      now = next;
+    }
+  } else {
+    for (std::uint64_t i = first; i < end; ++i) {
+      if (!wait_until(this_thread(), team, now, Cmp::ge, i, Receive)) return;
+      signal(this_thread(), team, now, i, SignalOp::set, 0, Send);
+      now = beside::at_place(flag, i + 1);
+    }
   }
 }
 ISOTOPE_KERNEL void put_ping_pong(Team team, char* dst, const char* src, std::size_t bytes, Signal* flag,
                                   std::uint64_t first, int rounds) {
   const Block block = this_block();
-  const int peer = 1 - team.rank();
-  for (std::uint64_t i = first; i < first + static_cast<std::uint64_t>(rounds); ++i) {
-    char* to = beside::at_place(dst, i);
-    const char* from = beside::at_place(src, i);
-    Signal* now = beside::at_place(flag, i);
-    if (team.rank() == 0) put_signal_bytes(block, team, to, from, bytes, now, i, SignalOp::set, peer);
-    if (!wait_until(block, team, now, Cmp::ge, i)) return;
-    if (team.rank() == 1) put_signal_bytes(block, team, to, from, bytes, now, i, SignalOp::set, peer);
+  const std::uint64_t end = first + static_cast<std::uint64_t>(rounds);
+  beside::Place now(dst, src, flag, first);
+  if (team.rank() == 0) {
+    for (std::uint64_t i = first; i < end; ++i) {
+      put_signal_bytes(block, team, now.to, now.from, bytes, now.flag, i, SignalOp::set, 1);
+      const beside::Place next(dst, src, flag, i + 1);
+      if (!wait_until(block, team, now.flag, Cmp::ge, i)) return;
+      now = next;
+    }
+  } else {
+    for (std::uint64_t i = first; i < end; ++i) {
+      if (!wait_until(block, team, now.flag, Cmp::ge, i)) return;
+      put_signal_bytes(block, team, now.to, now.from, bytes, now.flag, i, SignalOp::set, 0);
+      now = beside::Place(dst, src, flag, i + 1);
+    }
   }
 }
 template <bool Get>
@@ -133,7 +150,7 @@ class Bench {
     constexpr std::size_t kRoom = std::end(beside::kMessages)[-1] + beside::kPlaces * beside::kPlaceBytes;
     auto from = world_.alloc_zeroed<char>(kRoom), to = world_.alloc_zeroed<char>(kRoom);
     for (const std::size_t bytes : beside::kMessages) {
-      for (const int threads : {32, 256, 1024}) {
+      for (const int threads : beside::kMessageThreads) {
         const LaunchConfig block{.grid = 1, .block = static_cast<std::uint32_t>(threads), .stream = stream_};
         say("isotope", "put_signal", bytes, 1, threads, "us", time([&] {
               world_.launch<put_ping_pong>(block, world_.team(), to.data(), from.data(), bytes, flag.data(), step(), kRounds);

@@ -18,23 +18,44 @@ __global__ void syncs(int rounds) {
   for (int i = 0; i < rounds; ++i) nvshmemx_sync_all_block();
 }
 __global__ void ping_pong(std::uint64_t* flag, int me, std::uint64_t first, int rounds) {
-  for (std::uint64_t i = first; i < first + rounds; ++i) {
-    std::uint64_t* now = beside::at_place(flag, i);
-    if (me == 0) nvshmemx_signal_op(now, i, NVSHMEM_SIGNAL_SET, 1);
-    nvshmem_signal_wait_until(now, NVSHMEM_CMP_GE, i);
-    if (me == 1) nvshmemx_signal_op(now, i, NVSHMEM_SIGNAL_SET, 0);
+  const std::uint64_t end = first + rounds;
+  std::uint64_t* now = beside::at_place(flag, first);
+  if (me == 0) {
+    for (std::uint64_t i = first; i < end; ++i) {
+      nvshmemx_signal_op(now, i, NVSHMEM_SIGNAL_SET, 1);
+      std::uint64_t* next = beside::at_place(flag, i + 1);
+      nvshmem_signal_wait_until(now, NVSHMEM_CMP_GE, i);
+      now = next;
+    }
+  } else {
+    for (std::uint64_t i = first; i < end; ++i) {
+      nvshmem_signal_wait_until(now, NVSHMEM_CMP_GE, i);
+      nvshmemx_signal_op(now, i, NVSHMEM_SIGNAL_SET, 0);
+      now = beside::at_place(flag, i + 1);
+    }
   }
 }
 __global__ void put_ping_pong(char* dst, const char* src, std::size_t bytes, std::uint64_t* flag, int me, std::uint64_t first,
                               int rounds) {
-  for (std::uint64_t i = first; i < first + rounds; ++i) {
-    char* to = beside::at_place(dst, i);
-    const char* from = beside::at_place(src, i);
-    std::uint64_t* now = beside::at_place(flag, i);
-    if (me == 0) nvshmemx_putmem_signal_block(to, from, bytes, now, i, NVSHMEM_SIGNAL_SET, 1);
-    if (threadIdx.x == 0) nvshmem_signal_wait_until(now, NVSHMEM_CMP_GE, i);
+  const std::uint64_t end = first + rounds;
+  const auto wait = [](std::uint64_t* word, std::uint64_t round) {
+    if (threadIdx.x == 0) nvshmem_signal_wait_until(word, NVSHMEM_CMP_GE, round);
     __syncthreads();
-    if (me == 1) nvshmemx_putmem_signal_block(to, from, bytes, now, i, NVSHMEM_SIGNAL_SET, 0);
+  };
+  beside::Place now(dst, src, flag, first);
+  if (me == 0) {
+    for (std::uint64_t i = first; i < end; ++i) {
+      nvshmemx_putmem_signal_block(now.to, now.from, bytes, now.flag, i, NVSHMEM_SIGNAL_SET, 1);
+      const beside::Place next(dst, src, flag, i + 1);
+      wait(now.flag, i);
+      now = next;
+    }
+  } else {
+    for (std::uint64_t i = first; i < end; ++i) {
+      wait(now.flag, i);
+      nvshmemx_putmem_signal_block(now.to, now.from, bytes, now.flag, i, NVSHMEM_SIGNAL_SET, 0);
+      now = beside::Place(dst, src, flag, i + 1);
+    }
   }
 }
 template <bool Get>
@@ -94,7 +115,7 @@ int main(int argc, char** argv) {
     const auto step = [&] { return std::exchange(next, next + kRounds); };
     say("ping_pong", 8, 1, 1, "us", time([&] { ping_pong<<<1, 1, 0, stream>>>(flag, me, step(), kRounds); }) / kRounds);
     for (const std::size_t bytes : beside::kMessages) {
-      for (const int threads : {32, 256, 1024}) {
+      for (const int threads : beside::kMessageThreads) {
         say("put_signal", bytes, 1, threads, "us",
             time([&] { put_ping_pong<<<1, threads, 0, stream>>>(to, from, bytes, flag, me, step(), kRounds); }) / kRounds / 2);
       }

@@ -15,8 +15,8 @@ import report_collectives
 
 PEERS = ("NVSHMEM", "PyTorch")
 PRIMITIVES = [  # what it is called here, and which rows
-    ("barrier in a kernel, {pes} PEs", "barrier", {"threads": 32}),
-    ("sync in a kernel, {pes} PEs", "sync", {"threads": 32}),
+    ("barrier in a kernel, {pes} PEs", "barrier", {}),
+    ("sync in a kernel, {pes} PEs", "sync", {}),
     ("barrier on a stream, {pes} PEs", "barrier_on_stream", {}),
     ("put by 64 blocks", "put", {"blocks": 64}),
     ("get by 64 blocks", "get", {"blocks": 64}),
@@ -33,15 +33,16 @@ def bytes_text(size):
 
 
 def primitives(result):
-    """(what, unit, {who: figure}) of the rows above; of messages the fastest shape of each side."""
+    """(what, unit, {who: figure}) of the rows above; of barriers, syncs and messages the fastest shape of each side."""
     for text, name, wanted in PRIMITIVES:
         found = {}
         for row in result["rows"]:
             if row["name"] != name or any(row[key] != value for key, value in wanted.items()):
                 continue
-            figures = found.setdefault(text.format(pes=row["pes"]), (row["unit"], {"ours": row["ours"]}))[1]
-            if row["peer_name"]:
-                figures[row["peer_name"]] = row["peer"]
+            figures = found.setdefault(text.format(pes=row["pes"]), (row["unit"], {}))[1]
+            for who, figure in (("ours", row["ours"]), (row["peer_name"], row["peer"])):
+                if figure:
+                    figures[who] = min(figure, figures.get(who, figure))
         for what, (unit, figures) in found.items():
             yield what, unit, figures
     for row in report.best_shapes(result["rows"])[1]:

@@ -84,12 +84,27 @@ inline void print(const char* who, const char* name, int pes, std::size_t bytes,
 /// holds the word, near to the multiprocessor or far from it: with one place, a start's luck is up to half of the figure.
 inline constexpr std::size_t kPlaces = 32, kPlaceBytes = 4096;
 __host__ __device__ inline std::size_t place(std::uint64_t round) { return round % kPlaces * kPlaceBytes; }
+/// Worked out here, before a round, and not where it is used, after a wait: that would be the benchmark's time and not the message's.
 template <class T>
 __host__ __device__ inline T* at_place(T* first, std::uint64_t round) {
-  return first + place(round) / sizeof(T);
+  T* p = first + place(round) / sizeof(T);
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+l"(p));
+#endif  // __CUDA_ARCH__
+  return p;
 }
+/// Where a round's message comes from, where it goes, and its flag.
+template <class Flag>
+struct Place {
+  char* to;
+  const char* from;
+  Flag* flag;
+  __host__ __device__ Place(char* dst, const char* src, Flag* flags, std::uint64_t round)
+      : to(at_place(dst, round)), from(at_place(src, round)), flag(at_place(flags, round)) {}
+};
 
 inline constexpr std::size_t kMessages[] = {8, 64, 512, 4096, 16384, 65536};
+inline constexpr int kMessageThreads[] = {32, 256, 512, 1024};
 /// Copies that the host enqueues, with the whole of the PE's share of the GPU.
 inline constexpr std::size_t kOnStream[] = {64 << 10, 4 << 20, 64 << 20};
 inline constexpr int kCopyBlocks[] = {1, 8, 32, 64};
@@ -115,41 +130,56 @@ __global__ void __launch_bounds__(1024) hand_copy(uint4* dst, const uint4* src, 
 }
 
 /// One way and back of a message with its flag, between two blocks, as short as we can write it: PTX for this GPU alone, no
-/// deadline, words of 16 bytes, flags that every thread knows.
+/// deadline and nobody to tell of one, words of 16 bytes, flags that every thread knows.
 __device__ __forceinline__ void hand_send(uint4* dst, const uint4* src, unsigned words, unsigned long long* flag,
                                           unsigned long long round) {
-  __syncthreads();
   constexpr unsigned kDeep = 4;
-  for (unsigned at = threadIdx.x / 32 * (kDeep * 32) + threadIdx.x % 32; at < words; at += blockDim.x * kDeep) {
-    uint4 held[kDeep];
+  if (words <= blockDim.x) {
+    if (threadIdx.x < words) dst[threadIdx.x] = src[threadIdx.x];
+  } else {
+    for (unsigned at = threadIdx.x / 32 * (kDeep * 32) + threadIdx.x % 32; at < words; at += blockDim.x * kDeep) {
+      uint4 held[kDeep];
 #pragma unroll
-    for (unsigned k = 0; k < kDeep; ++k)
-      if (at + k * 32 < words) held[k] = src[at + k * 32];
+      for (unsigned k = 0; k < kDeep; ++k)
+        if (at + k * 32 < words) held[k] = src[at + k * 32];
 #pragma unroll
-    for (unsigned k = 0; k < kDeep; ++k)
-      if (at + k * 32 < words) dst[at + k * 32] = held[k];
+      for (unsigned k = 0; k < kDeep; ++k)
+        if (at + k * 32 < words) dst[at + k * 32] = held[k];
+    }
   }
   __syncthreads();
-  if (threadIdx.x == 0) asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(flag), "l"(round) : "memory");
+  if (threadIdx.x == 0) asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(flag), "l"(round) : "memory");
 }
 __device__ __forceinline__ void hand_receive(const unsigned long long* flag, unsigned long long round) {
   if (threadIdx.x == 0) {
     unsigned long long found;
     do {
-      asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(found) : "l"(flag) : "memory");
+      asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(found) : "l"(flag) : "memory");
     } while (found < round);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("fence.acquire.gpu;" ::: "memory");
+#else
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#endif  // sm_90
   }
   __syncthreads();
 }
 inline __global__ void __launch_bounds__(1024) hand_ping_pong(int me, uint4* dst, const uint4* src, unsigned words,
                                                               unsigned long long* theirs, const unsigned long long* mine,
                                                               unsigned long long first, int rounds) {
+  uint4* to = at_place(dst, first);
+  const uint4* from = at_place(src, first);
+  unsigned long long* flag = at_place(theirs, first);
+  const unsigned long long* own = at_place(mine, first);
   for (unsigned long long round = first; round < first + rounds; ++round) {
-    uint4* to = at_place(dst, round);
-    const uint4* from = at_place(src, round);
-    if (me == 0) hand_send(to, from, words, at_place(theirs, round), round);
-    hand_receive(at_place(mine, round), round);
-    if (me == 1) hand_send(to, from, words, at_place(theirs, round), round);
+    if (me == 0) hand_send(to, from, words, flag, round);
+    uint4* next_to = at_place(dst, round + 1);
+    const uint4* next_from = at_place(src, round + 1);
+    unsigned long long* next_flag = at_place(theirs, round + 1);
+    const unsigned long long* next_own = at_place(mine, round + 1);
+    hand_receive(own, round);
+    if (me == 1) hand_send(to, from, words, flag, round);
+    to = next_to, from = next_from, flag = next_flag, own = next_own;
   }
 }
 
