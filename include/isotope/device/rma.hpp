@@ -95,7 +95,7 @@ template <Blocking B, Group G>
 ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                 std::uint64_t value, SignalOp op, int to, Call call) {
   // No signal goes out without all of its data: a stop that one thread of the group knows of is known to all after they met.
-  // They look after that, or, where each knows of its own stops alone, tell each other.
+  // They look after that, and again before the signal, or, where each knows of its own stops alone, tell each other.
   if constexpr (platform::kStopIsCheap) group.sync();
   // Both addresses before the first byte.
   const bool mine_is_good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
@@ -116,6 +116,8 @@ ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void
   const bool delivers = platform::ready(good && group.is_leader());
   if (good) mine.finish(theirs);
   group.sync();
+  // Where each looked for itself, one may have seen a stop that came after another had looked.
+  if (platform::kStopIsCheap && team.stopped()) return;
   if (delivers) deliver(reach, word, value, op, Order::release);
 }
 
