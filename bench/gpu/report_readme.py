@@ -33,16 +33,17 @@ def bytes_text(size):
 
 
 def primitives(result):
-    """(what, unit, {who: figure}) of the rows above; of barriers, syncs and messages the fastest shape of each side."""
+    """(what, unit, {who: figure}) of the rows above; the fastest shape of each side where several were measured."""
     for text, name, wanted in PRIMITIVES:
         found = {}
         for row in result["rows"]:
             if row["name"] != name or any(row[key] != value for key, value in wanted.items()):
                 continue
             figures = found.setdefault(text.format(pes=row["pes"]), (row["unit"], {}))[1]
+            better = min if row["unit"] == "us" else max
             for who, figure in (("ours", row["ours"]), (row["peer_name"], row["peer"])):
                 if figure:
-                    figures[who] = min(figure, figures.get(who, figure))
+                    figures[who] = better(figure, figures.get(who, figure))
         for what, (unit, figures) in found.items():
             yield what, unit, figures
     for row in report.best_shapes(result["rows"])[1]:

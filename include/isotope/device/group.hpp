@@ -187,7 +187,7 @@ ISOTOPE_HD bool agree(G group, bool well) {
   }
 }
 
-/// Whether the group is a warp of 32 threads, or a block of one. The same for all of its threads.
+/// Whether the group is a warp in a block of whole ones, or a block of one. The same for all of its threads.
 template <Group G>
 ISOTOPE_HD bool is_whole_warp(G) {
   if constexpr (std::same_as<G, Thread>) {

@@ -122,6 +122,7 @@ ISOTOPE_HD bool wait_until(G group, const Team& team, const W* word, Cmp cmp, st
     detail::Patience patience(team);
     met = wait.poll_at_first() || wait.go_on(patience, from == kNoPe ? kNoPe : team.world_rank(from), call);
   }
+  // As told(), with a way out of its own for what is met: a compiler keeps what the caller knows in registers then.
   if (group.broadcast(met)) return true;
   team.mark_stopped();
   return false;

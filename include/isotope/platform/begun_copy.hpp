@@ -13,7 +13,7 @@
 
 namespace isotope {
 
-/// Who makes a copy: the fewer they are, the more words each of them has under way.
+/// Who makes a copy: how it is shared out, and how many words of a thread are under way, depends on it.
 enum class CopyBy { thread, warp, block };
 
 /// By the platform's `Copy`, of this thread's share, at the end.

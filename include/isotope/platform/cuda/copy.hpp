@@ -85,8 +85,7 @@ ISOTOPE_HD void copy_by_turns(char* dst, const char* src, std::size_t words, std
   }
 }
 
-/// A copy that is not of whole words of 16 bytes, in the widest words that both ends are aligned for, with single bytes up to
-/// the first of them and after the last. A function of its own: it would be most of every kernel that puts something.
+/// A copy in words of one size, for which both ends are aligned alike, with single bytes up to the first of them and after the last.
 template <class V>
 ISOTOPE_HD void copy_edges_and_words(char* dst, const char* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(dst)) & (sizeof(V) - 1);
@@ -98,6 +97,8 @@ ISOTOPE_HD void copy_edges_and_words(char* dst, const char* src, std::size_t byt
   for (std::size_t i = done + rank; i < bytes; i += size) dst[i] = src[i];
   copy_by_turns<V>(dst + head, src + head, words, rank, size);
 }
+/// Any copy, in the widest words that both ends are aligned for. A function of its own: it would be most of every kernel that puts
+/// something.
 ISOTOPE_COLD void copy_share_of_any(char* dst, const char* src, std::size_t bytes, std::uint32_t rank,
                                     std::uint32_t size) {
   const auto skew = reinterpret_cast<std::uintptr_t>(dst) ^ reinterpret_cast<std::uintptr_t>(src);
@@ -122,8 +123,8 @@ ISOTOPE_HD void copy_words_deep(uint4* dst, const uint4* src, std::size_t words,
   if constexpr (Deep > 1) copy_words_deep<Deep / 2>(dst, src, words, i, size);
 }
 
-/// This thread's part of a copy that `size` threads make together, for groups of few threads and for kernels that do nothing
-/// else: eight loads under way.
+/// This thread's part of a copy that `size` threads make together, for kernels that do nothing else: eight loads under
+/// way.
 ISOTOPE_HD void copy_share_deep(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   const auto bits = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src) | bytes;
   if ((bits & 7) == 0 && bytes <= 8 * static_cast<std::size_t>(size)) {
@@ -133,6 +134,11 @@ ISOTOPE_HD void copy_share_deep(void* dst, const void* src, std::size_t bytes, s
   } else {
     copy_share_of_any(static_cast<char*>(dst), static_cast<const char*>(src), bytes, rank, size);
   }
+}
+
+/// The same out of line, for warps that are not whole.
+ISOTOPE_COLD void copy_share_of_few(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  copy_share_deep(dst, src, bytes, rank, size);
 }
 
 /// How the threads of a group share out a copy. Blocks have four loads of a thread under way, which leaves the registers to the
@@ -149,6 +155,16 @@ ISOTOPE_HD std::uint32_t words_in_pieces(std::size_t bytes) {
   return bytes < kMostInPieces ? static_cast<std::uint32_t>(bytes >> 4) : 0;
 }
 
+/// What cannot be cut into pieces, or has nobody to take them.
+template <CopyBy By>
+ISOTOPE_HD void copy_otherwise(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
+  if constexpr (By == CopyBy::warp) {
+    copy_share_of_few(dst, src, bytes, rank, size);
+  } else {
+    copy_share_of_any(static_cast<char*>(dst), static_cast<const char*>(src), bytes, rank, size);
+  }
+}
+
 /// This thread's part of a copy that `size` threads make together.
 template <CopyBy By>
 ISOTOPE_HD void copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
@@ -160,7 +176,7 @@ ISOTOPE_HD void copy_share(void* dst, const void* src, std::size_t bytes, std::u
   } else if (odd == 8 && bytes <= 8 * static_cast<std::size_t>(size)) {
     if (rank < bytes >> 3) static_cast<uint2*>(dst)[rank] = static_cast<const uint2*>(src)[rank];
   } else {
-    copy_share_of_any(static_cast<char*>(dst), static_cast<const char*>(src), bytes, rank, size);
+    copy_otherwise<By>(dst, src, bytes, rank, size);
   }
 }
 
@@ -190,7 +206,7 @@ ISOTOPE_HD uint2 load_if(bool there, const uint2* p) {
   return value;
 }
 
-/// The same, after the threads have met, in two steps: this thread has read its first words before anything else is looked at or
+/// copy_share, after the threads have met, in two steps: this thread has read its first words before anything else is looked at or
 /// worked out, since the way to memory and back is most of a short message's time. finish() writes those words and copies what else is
 /// this thread's. `like_dst` is the target or this PE's own address of it, which is aligned alike.
 template <CopyBy By>
@@ -217,7 +233,7 @@ class BegunCopy {
     } else if (odd_ == 8 && bytes_ <= 8 * static_cast<std::size_t>(size_)) {
       if (rank_ < bytes_ >> 3) static_cast<uint2*>(dst)[rank_] = half_;
     } else {
-      copy_share_of_any(static_cast<char*>(dst), static_cast<const char*>(src_), bytes_, rank_, size_);
+      copy_otherwise<By>(dst, src_, bytes_, rank_, size_);
     }
   }
 
@@ -229,8 +245,7 @@ class BegunCopy {
     const std::uint32_t workers = More::workers(size_), at = size_ + More::first(rank_), done = size_ + workers * More::kDeep;
     const auto* from = static_cast<const uint4*>(src_);
     if (workers == 0) {
-      copy_share_of_any(reinterpret_cast<char*>(to + size_), reinterpret_cast<const char*>(from + size_), (words_ - size_) * std::size_t{16},
-                        rank_, size_);
+      copy_otherwise<By>(to + size_, from + size_, (words_ - size_) * std::size_t{16}, rank_, size_);
     } else if (rank_ < workers) {
       more_.write(to + at, at, words_);
       if (words_ > done) Rest::copy(to + done, from + done, words_ - done, Rest::first(rank_), workers * Rest::kDeep);

@@ -39,16 +39,16 @@ ISOTOPE_DEVICE std::uint32_t existing_lanes() {
   const std::uint32_t left = block_threads() - first;
   return left >= kWarpSize ? 0xffffffffu : (1u << left) - 1;
 }
-/// Whether a mask names 32 lanes that exist. The instructions for lanes that are known while compiling are far shorter.
-ISOTOPE_DEVICE bool is_whole_warp(std::uint32_t mask) { return mask == 0xffffffffu && block_threads() % kWarpSize == 0; }
+/// Whether a mask names 32 lanes, in a block of whole warps. The instructions for lanes that are known while compiling are far shorter.
+ISOTOPE_DEVICE bool are_all_lanes(std::uint32_t mask) { return mask == 0xffffffffu && block_threads() % kWarpSize == 0; }
 
 ISOTOPE_DEVICE void warp_sync(std::uint32_t mask) {
-  if (is_whole_warp(mask)) return __syncwarp(0xffffffffu);
+  if (are_all_lanes(mask)) return __syncwarp(0xffffffffu);
   __syncwarp(mask & existing_lanes());
 }
 template <class Word>
 ISOTOPE_DEVICE Word warp_exchange(std::uint32_t mask, Word value, std::uint32_t source) {
-  if (is_whole_warp(mask)) {
+  if (are_all_lanes(mask)) {
     const Word found = static_cast<Word>(__shfl_sync(0xffffffffu, value, static_cast<int>(source)));
     return source < kWarpSize ? found : value;
   }
@@ -58,7 +58,7 @@ ISOTOPE_DEVICE Word warp_exchange(std::uint32_t mask, Word value, std::uint32_t 
   return there ? found : value;
 }
 ISOTOPE_DEVICE std::uint32_t warp_ballot(std::uint32_t mask, bool predicate) {
-  if (is_whole_warp(mask)) return __ballot_sync(0xffffffffu, predicate);
+  if (are_all_lanes(mask)) return __ballot_sync(0xffffffffu, predicate);
   return __ballot_sync(mask & existing_lanes(), predicate);
 }
 ISOTOPE_DEVICE std::uint32_t warp_active_mask() { return __activemask(); }
@@ -76,7 +76,7 @@ ISOTOPE_DEVICE std::uint64_t block_broadcast(std::uint64_t value) {
   return found;
 }
 ISOTOPE_DEVICE bool block_broadcast_bool(bool value) { return __syncthreads_or(thread_rank() == 0 && value) != 0; }
-/// Whether all threads of the block, or of the warp, say yes.
+/// Whether all threads of the block say yes.
 ISOTOPE_DEVICE bool block_all(bool value) { return __syncthreads_and(value) != 0; }
 
 template <class T, class Tag>
