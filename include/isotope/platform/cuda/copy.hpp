@@ -180,26 +180,23 @@ ISOTOPE_HD void copy_share(void* dst, const void* src, std::size_t bytes, std::u
   }
 }
 
-/// What is at `p`, if it is `there`, without a branch. Zeros otherwise: or what was in the registers before would have to be kept.
-ISOTOPE_HD uint4 load_if(bool there, const uint4* p) {
-  uint4 value = {};
+/// What is at `p`, a word of 8 or 16 bytes, if it is `there`, without a branch. Zeros otherwise: or what was in the registers before would
+/// have to be kept.
+template <class V>
+ISOTOPE_HD V load_if(bool there, const V* p) {
+  V value = {};
 #if defined(__CUDA_ARCH__)
-  asm volatile("{\n\t.reg .pred there;\n\tsetp.ne.u32 there, %5, 0;\n\t@there ld.v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
-               : "+r"(value.x), "+r"(value.y), "+r"(value.z), "+r"(value.w)
-               : "l"(p), "r"(static_cast<std::uint32_t>(there))
-               : "memory");
-#else
-  if (there) value = *p;
-#endif  // __CUDA_ARCH__
-  return value;
-}
-ISOTOPE_HD uint2 load_if(bool there, const uint2* p) {
-  uint2 value = {};
-#if defined(__CUDA_ARCH__)
-  asm volatile("{\n\t.reg .pred there;\n\tsetp.ne.u32 there, %3, 0;\n\t@there ld.v2.u32 {%0, %1}, [%2];\n\t}"
-               : "+r"(value.x), "+r"(value.y)
-               : "l"(p), "r"(static_cast<std::uint32_t>(there))
-               : "memory");
+  if constexpr (sizeof(V) == 16) {
+    asm volatile("{\n\t.reg .pred there;\n\tsetp.ne.u32 there, %5, 0;\n\t@there ld.v4.u32 {%0, %1, %2, %3}, [%4];\n\t}"
+                 : "+r"(value.x), "+r"(value.y), "+r"(value.z), "+r"(value.w)
+                 : "l"(p), "r"(static_cast<std::uint32_t>(there))
+                 : "memory");
+  } else {
+    asm volatile("{\n\t.reg .pred there;\n\tsetp.ne.u32 there, %3, 0;\n\t@there ld.v2.u32 {%0, %1}, [%2];\n\t}"
+                 : "+r"(value.x), "+r"(value.y)
+                 : "l"(p), "r"(static_cast<std::uint32_t>(there))
+                 : "memory");
+  }
 #else
   if (there) value = *p;
 #endif  // __CUDA_ARCH__
