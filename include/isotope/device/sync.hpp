@@ -172,6 +172,50 @@ ISOTOPE_HD bool meet_at(G group, const Team& team, Where where, std::uint64_t la
   return told(team, well);
 }
 
+/// Whether a group of a GPU is one warp, with a lane for each other member. It looks with all lanes, the last ones at the last member's
+/// word: each look is one of all of them, so they never go apart, and what one has seen all know.
+template <Group G>
+ISOTOPE_HD bool meets_as_one(G group, const Team& team) {
+  return platform::kIsGpu && is_whole_warp(group) && team.size() > 1 && has_thread_for_each(group, team);
+}
+template <Group G, class Where>
+ISOTOPE_HD Opposite opposite_of_lane(G group, const Team& team, Where where) {
+  const int others = team.size() - 1, lane = static_cast<int>(group.thread_rank());
+  Opposite other;
+  other.peer = team.rank() + 1 + (lane < others ? lane : others - 1);
+  if (other.peer > others) other.peer -= others + 1;
+  TeamWords::Barrier* flags = where.flags(team);
+  if (lane < others) other.theirs = &team.at(flags, other.peer)->flags[team.rank()];
+  other.mine = &flags->flags[other.peer];
+  return other;
+}
+/// By a lane of such a group, whose opposite that is. `told_all`: called once the others have been told.
+template <Group G, class ToldAll>
+ISOTOPE_HD bool meet_as_one(G group, const Team& team, const Opposite& other, std::uint64_t round, Order order, Call call,
+                            const ToldAll& told_all) {
+  const bool asks = !team.stopped();
+  if (asks && other.theirs != nullptr) store_to(team.reach(), other.theirs, round, order_of_raising(order));
+  told_all();
+  order = order_of_waiting(order);
+  ISOTOPE_GPU_ROLLED
+  for (int poll = 0; poll < kFirstPolls; poll += kPollsInRow) {
+    ISOTOPE_GPU_UNROLL
+    for (int one = 0; one < kPollsInRow; ++one) {
+      std::uint64_t found = load(other.mine, order_of_polls(order));
+      if (!platform::all_of_whole_warp(asks && found >= round)) continue;
+      settle(other.mine, Cmp::ge, round, order, Scope::system, found);  // rounds only go up: what was seen stays true
+      group.sync();
+      return true;
+    }
+  }
+  bool well = asks;
+  if (asks && other.theirs != nullptr) {
+    Patience patience(team);
+    well = wait_for_word(patience, other.mine, Cmp::ge, round, order, team.world_rank(other.peer), call);
+  }
+  return told(team, agree(group, well));
+}
+
 template <Group G>
 ISOTOPE_HD bool meet(G group, const Team& team, int index, Order order, Call call) {
   group.sync();
@@ -179,7 +223,17 @@ ISOTOPE_HD bool meet(G group, const Team& team, int index, Order order, Call cal
     if (!index_is_good(team, call, "index", index, kTeamBarriers)) return told(team, agree(group, false));
   }
   const TeamBarrier where{index};
-  return meet_at(group, team, where, *where.rounds(team), order, call);
+  const std::uint64_t last = *where.rounds(team);
+  if constexpr (platform::kIsGpu) {
+    if (meets_as_one(group, team)) {
+      return meet_as_one(group, team, opposite_of_lane(group, team, where), last + 1, order, call, [&] {
+        // Written while the others' words are on their way, and not before they are told: a release would wait for it.
+        group.sync();  // all lanes have read it
+        if (group.is_leader()) *where.rounds(team) = last + 1;
+      });
+    }
+  }
+  return meet_at(group, team, where, last, order, call);
 }
 
 }  // namespace detail

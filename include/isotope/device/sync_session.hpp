@@ -34,7 +34,12 @@ class SyncSession {
     }
     last_ = *where_.rounds(team);
     one_each_ = detail::has_thread_for_each(group, team);
-    if (one_each_) other_ = detail::opposite_of(group, team, where_);
+    as_one_ = detail::meets_as_one(group, team);
+    if (as_one_) {
+      other_ = detail::opposite_of_lane(group, team, where_);
+    } else if (one_each_) {
+      other_ = detail::opposite_of(group, team, where_);
+    }
   }
   SyncSession(const SyncSession&) = delete;
   SyncSession& operator=(const SyncSession&) = delete;
@@ -56,6 +61,7 @@ class SyncSession {
     group_.sync();
     if (refused_) return detail::told(team_, detail::agree(group_, false));
     const std::uint64_t last = last_++;
+    if (as_one_) return detail::meet_as_one(group_, team_, other_, last_, order, call, [] {});
     if (!one_each_) return detail::meet_at(group_, team_, where_, last, order, call);
     return detail::told(team_, detail::agree(group_, detail::meet_opposite(team_, other_, last_, order, call)));
   }
@@ -63,7 +69,7 @@ class SyncSession {
   G group_;
   const Team& team_;
   detail::TeamBarrier where_;
-  bool refused_ = false, one_each_ = false;
+  bool refused_ = false, one_each_ = false, as_one_ = false;
   std::uint64_t last_ = 0;
   detail::Opposite other_;
 };

@@ -39,6 +39,8 @@ ISOTOPE_HD T ready(T value) {
 
 /// What the first lane of a warp of 32 says, for all of them; orders memory among them. Only where lanes run in step.
 ISOTOPE_HD bool first_of_whole_warp(bool value) { return value; }
+/// Whether all lanes of one say yes. Orders nothing.
+ISOTOPE_HD bool all_of_whole_warp(bool value) { return value; }
 
 /// Where puts travel by themselves: those of this thread before it come before what it does later; are complete.
 ISOTOPE_HD void order_puts() {}

@@ -62,6 +62,7 @@ ISOTOPE_DEVICE std::uint32_t warp_ballot(std::uint32_t mask, bool predicate) {
   return __ballot_sync(mask & existing_lanes(), predicate);
 }
 ISOTOPE_DEVICE std::uint32_t warp_active_mask() { return __activemask(); }
+ISOTOPE_DEVICE bool all_of_whole_warp(bool value) { return __all_sync(0xffffffffu, value) != 0; }
 ISOTOPE_DEVICE bool first_of_whole_warp(bool value) {
   __syncwarp();
   return (__ballot_sync(0xffffffffu, value) & 1) != 0;
