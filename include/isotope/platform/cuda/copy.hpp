@@ -203,6 +203,19 @@ ISOTOPE_HD V load_if(bool there, const V* p) {
   return value;
 }
 
+/// The same for a store.
+template <class V>
+ISOTOPE_HD void store_if(bool wanted, V* p, V value) {
+#if defined(__CUDA_ARCH__)
+  static_assert(sizeof(V) == 8);
+  asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.u32 wanted, %3, 0;\n\t@wanted st.v2.u32 [%2], {%0, %1};\n\t}" ::"r"(value.x),
+               "r"(value.y), "l"(p), "r"(static_cast<std::uint32_t>(wanted))
+               : "memory");
+#else
+  if (wanted) *p = value;
+#endif  // __CUDA_ARCH__
+}
+
 /// copy_share, after the threads have met, in two steps: this thread has read its first words before anything else is looked at or
 /// worked out, since the way to memory and back is most of a short message's time. finish() writes those words and copies what else is
 /// this thread's. `like_dst` is the target or this PE's own address of it, which is aligned alike.
@@ -228,7 +241,7 @@ class BegunCopy {
       if (rank_ < words_) to[rank_] = first_;
       if (words_ > size_) finish_more(to);
     } else if (odd_ == 8 && bytes_ <= 8 * static_cast<std::size_t>(size_)) {
-      if (rank_ < bytes_ >> 3) static_cast<uint2*>(dst)[rank_] = half_;
+      store_if(rank_ < bytes_ >> 3, static_cast<uint2*>(dst) + rank_, half_);  // lanes that went apart take long to come together
     } else {
       copy_otherwise<By>(dst, src_, bytes_, rank_, size_);
     }
