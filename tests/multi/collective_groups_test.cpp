@@ -17,9 +17,36 @@ ISOTOPE_COLLECTIVE_SHAPES(CollectiveGroups);
 
 constexpr std::uint64_t kRounds = 12;
 constexpr int kChannels = 6;
-constexpr std::size_t kSlotBytes = 1920;
+constexpr std::size_t kSlotBytes = 1920, kSharedMost = 259;
 
 constexpr auto kOnTime = [](std::uint64_t) {};
+
+struct alignas(16) SharedInts {
+  std::int32_t values[kSharedMost];
+};
+
+/// Buffers that need not be symmetric are any memory: here shared memory of the block, whole words of it and some elements. Counts what
+/// is wrong.
+ISOTOPE_KERNEL void of_shared_memory(Team team, Workspace workspace, std::int32_t* symmetric, std::size_t n, std::uint32_t* wrong) {
+  ISOTOPE_SHARED(SharedInts, shared);
+  std::int32_t* mine = shared.values;
+  const Block block = this_block();
+  const int me = team.rank(), members = team.size();
+  const auto each = [&](std::size_t count, auto step) {
+    for (std::size_t i = block.thread_rank(); i < count; i += block.size()) step(i);
+  };
+  const auto sum = [&](std::size_t i) { return static_cast<std::int32_t>(i) * members + 1000 * members * (members - 1) / 2; };
+  each(n, [&](std::size_t i) { mine[i] = 1000 * me + static_cast<std::int32_t>(i); });
+  std::uint32_t found = 0;
+  if (!all_reduce<ReduceOp::add, Accumulate::wide, Algo::one_shot>(block, team, workspace.channel(0), mine, mine, n)) ++found;
+  each(n, [&](std::size_t i) { found += mine[i] != sum(i) ? 1 : 0; });
+  block.sync();
+  each(n * static_cast<std::size_t>(members), [&](std::size_t i) { symmetric[i] = 1000 * me + static_cast<std::int32_t>(i); });
+  each(n, [&](std::size_t i) { mine[i] = -1; });
+  if (!reduce_scatter<ReduceOp::add, Accumulate::wide, Algo::pull>(block, team, workspace.channel(0), mine, symmetric, n)) ++found;
+  each(n, [&](std::size_t i) { found += mine[i] != sum(static_cast<std::size_t>(me) * n + i) ? 1 : 0; });
+  if (found != 0) fetch_add(wrong, found);
+}
 
 /// Each group on a channel and in buffers of its own, and with its own order of calls.
 template <class G>
@@ -88,6 +115,19 @@ TEST_P(CollectiveGroups, SeveralOfEachKind) {
     groups.check<Block, groups_at_once<Block>>(1, 1);
     groups.check<Block, groups_at_once<Block>>(3, 32);
     groups.check<Block, groups_at_once<Block>>(2, 96);
+  });
+}
+
+TEST_P(CollectiveGroups, TakesSharedMemory) {
+  run([](World& world) {
+    Collectives coll(world, {.channels = 1, .slot_bytes = kSlotBytes});
+    auto symmetric = world.alloc<std::int32_t>(kSharedMost * static_cast<std::size_t>(world.size()));
+    auto wrong = world.alloc_zeroed<std::uint32_t>(1);
+    for (const std::size_t n : {std::size_t{1}, std::size_t{64}, kSharedMost}) {
+      world.launch<of_shared_memory>({.block = 64}, world.team(), coll.workspace(), symmetric.data(), n, wrong.data());
+      world.synchronize();
+      EXPECT_EQ(wrong.get(0), 0u) << n << " elements";
+    }
   });
 }
 

@@ -55,7 +55,7 @@ ISOTOPE_HD bool all_reduce_one_shot(const Stage<G>& on, const R& r, char* dst, c
     if (!told(on.team, agree(on.group, well))) return false;
     fold(
         on.workers(), r, on.members(),
-        [&](int k) { return k == on.me() ? src + at : on.channel.slot(SlotKind::plain, round, k); }, 1,
+        [&](int k) { return k == on.me() ? src + at : on.channel.slot(SlotKind::plain, round, k); }, kOneOutput,
         [&](int) { return dst + at; }, n, on.members());
     end_round(on, counter, round);
   }
@@ -71,7 +71,7 @@ ISOTOPE_HD bool reduce_direct(const Stage<G>& on, const R& r, char* dst, const c
   const Slice mine = alone ? Slice{0, on.me() == root ? count : 0} : slice_of(count, on.me(), on.members(), part_unit(r));
   const std::size_t at = mine.begin * r.element();
   fold(
-      on.workers(), r, on.members(), [&](int k) { return on.team.at(src + at, k); }, 1,
+      on.workers(), r, on.members(), [&](int k) { return on.team.at(src + at, k); }, kOneOutput,
       [&](int) { return on.team.at(dst + at, root); }, mine.count, on.members());
   return meet_last(on);
 }
@@ -88,7 +88,7 @@ ISOTOPE_HD bool reduce_scatter_pull(const Stage<G>& on, const R& r, char* dst, c
   if (!meet_first(on)) return false;
   const char* mine = src + blocks.begin(on.me()) * r.element();
   fold(
-      on.workers(), r, on.members(), [&](int k) { return on.team.at(mine, k); }, 1, [&](int) { return dst; }, blocks.each,
+      on.workers(), r, on.members(), [&](int k) { return on.team.at(mine, k); }, kOneOutput, [&](int) { return dst; }, blocks.each,
       on.members());
   return meet_last(on);
 }

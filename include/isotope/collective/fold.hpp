@@ -6,9 +6,11 @@
 // Each element is read from all inputs before it is written to any output, by one thread: an output may be an input.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "isotope/base/bits.hpp"
 #include "isotope/base/macros.hpp"
@@ -23,6 +25,9 @@ struct Workers {
   ISOTOPE_HD std::uint32_t thread_rank() const { return rank; }
   ISOTOPE_HD std::uint32_t size() const { return count; }
 };
+
+/// Where a fold has one output, and its caller knows.
+inline constexpr std::integral_constant<int, 1> kOneOutput{};
 
 /// The slice [begin, begin + count) of something that is shared out.
 struct Slice {
@@ -87,90 +92,139 @@ ISOTOPE_HD void fold_words(const R& r, int inputs, In in, int outputs, Out out, 
   for (std::size_t word = rank; word < words; word += size) {
     typename R::template Partials<16> partials;
     r.widen_word(partials, platform::load_wide<Bits128>(in(0) + word * 16));
+    ISOTOPE_GPU_ROLLED
     for (int k = 1; k < inputs; ++k) r.more_word(partials, platform::load_wide<Bits128>(in(k) + word * 16));
     const auto result = r.template finish_word<Bits128>(partials, members);
+    ISOTOPE_GPU_ROLLED
     for (int k = 0; k < outputs; ++k) platform::store_wide(out(k) + word * 16, result);
   }
 }
 
-/// The same for a number of inputs and outputs that is known: all loads of `Deep` words are under way before the first sum.
-template <int Inputs, int Outputs, int Deep, class R, class In, class Out>
-ISOTOPE_HD void fold_words_of(const R& r, In in, Out out, std::size_t words, int members, std::uint32_t rank,
-                              std::uint32_t size) {
+/// The same, one element at a time. `Inputs` and `Outputs` are numbers, or constants.
+template <class R, class Inputs, class In, class Outputs, class Out>
+ISOTOPE_HD void fold_elements(const R& r, Inputs inputs, In in, Outputs outputs, Out out, std::size_t begin, std::size_t count,
+                              int members, std::uint32_t rank, std::uint32_t size) {
+  using T = typename R::Element;
+  for (std::size_t i = begin + rank; i < begin + count; i += size) {
+    auto partial = r.widen_one(reinterpret_cast<const T*>(in(0))[i]);
+    ISOTOPE_GPU_UNROLL
+    for (int k = 1; k < inputs; ++k)
+      partial = r.combine_one(partial, r.widen_one(reinterpret_cast<const T*>(in(k))[i]));
+    const T value = r.finish_one(partial, members);
+    ISOTOPE_GPU_UNROLL
+    for (int k = 0; k < outputs; ++k) reinterpret_cast<T*>(out(k))[i] = value;
+  }
+}
+
+/// One thread of a GPU, for any number of inputs and outputs.
+template <class R, class In, class Out>
+ISOTOPE_HD void fold_any(const R& r, int inputs, In in, int outputs, Out out, std::size_t count, int members, std::uint32_t rank,
+                         std::uint32_t size) {
+  bool wide = true;
+  ISOTOPE_GPU_ROLLED
+  for (int k = 0; k < inputs; ++k) wide = wide && aligned16(in(k));
+  ISOTOPE_GPU_ROLLED
+  for (int k = 0; k < outputs; ++k) wide = wide && aligned16(out(k));
+  const std::size_t words = wide ? count * r.element() / 16 : 0, done = words * 16 / r.element();
+  fold_words(r, inputs, in, outputs, out, words, members, rank, size);
+  fold_elements(r, inputs, in, outputs, out, done, count - done, members, rank, size);
+}
+
+/// The inputs and outputs of a fold whose numbers are known, each looked up once.
+template <int Inputs, int Outputs>
+struct KnownArrays {
   const char* from[Inputs];
   char* to[Outputs];
-  ISOTOPE_UNROLL
-  for (int k = 0; k < Inputs; ++k) from[k] = in(k);
-  ISOTOPE_UNROLL
-  for (int k = 0; k < Outputs; ++k) to[k] = out(k);
-  for (std::size_t word = rank; word < words; word += static_cast<std::size_t>(Deep) * size) {
-    Bits128 values[Deep][Inputs] = {};  // what is past the end is summed, and not stored
+
+  template <class In, class Out>
+  ISOTOPE_HD KnownArrays(In in, Out out) {
+    ISOTOPE_UNROLL
+    for (int k = 0; k < Inputs; ++k) from[k] = in(k);
+    ISOTOPE_UNROLL
+    for (int k = 0; k < Outputs; ++k) to[k] = out(k);
+  }
+  ISOTOPE_HD bool aligned() const {
+    std::uintptr_t bits = 0;
+    ISOTOPE_UNROLL
+    for (int k = 0; k < Inputs; ++k) bits |= reinterpret_cast<std::uintptr_t>(from[k]);
+    ISOTOPE_UNROLL
+    for (int k = 0; k < Outputs; ++k) bits |= reinterpret_cast<std::uintptr_t>(to[k]);
+    return (bits & 15) == 0;
+  }
+
+  /// One thread's words from `word` on, each `size` after the one before: `Deep` at a time, and what is left by fewer.
+  template <int Deep, class R>
+  ISOTOPE_HD void fold_words(const R& r, std::size_t words, int members, std::size_t word, std::uint32_t size) const {
+    for (; word + static_cast<std::size_t>(Deep - 1) * size < words; word += static_cast<std::size_t>(Deep) * size)
+      fold_row<Deep>(r, words, members, word, size);
+    if constexpr (Deep > 1) fold_words<Deep / 2>(r, words, members, word, size);
+  }
+
+ private:
+  /// All loads are under way before the first sum. No word of a row is past the end: conditions between loads may become branches.
+  template <int Deep, class R>
+  ISOTOPE_HD void fold_row(const R& r, std::size_t words, int members, std::size_t word, std::uint32_t size) const {
+    Bits128 values[Deep][Inputs];
     ISOTOPE_UNROLL
     for (int i = 0; i < Deep; ++i) {
-      const std::size_t at = word + static_cast<std::size_t>(i) * size;
       ISOTOPE_UNROLL
-      for (int k = 0; k < Inputs; ++k) {
-        if (at < words) values[i][k] = platform::load_wide<Bits128>(from[k] + at * 16);
-      }
+      for (int k = 0; k < Inputs; ++k) values[i][k] = platform::load_once<Bits128>(from[k] + (word + static_cast<std::size_t>(i) * size) * 16);
     }
     ISOTOPE_UNROLL
     for (int i = 0; i < Deep; ++i) {
       const std::size_t at = word + static_cast<std::size_t>(i) * size;
+      if (i > 0 && at >= words) continue;  // never, which a compiler cannot know: so it does not hold back the stores until the last sum
       typename R::template Partials<16> partials;
       r.widen_word(partials, values[i][0]);
       ISOTOPE_UNROLL
       for (int k = 1; k < Inputs; ++k) r.more_word(partials, values[i][k]);
       const auto result = r.template finish_word<Bits128>(partials, members);
       ISOTOPE_UNROLL
-      for (int k = 0; k < Outputs; ++k) {
-        if (at < words) platform::store_wide(to[k] + at * 16, result);
-      }
+      for (int k = 0; k < Outputs; ++k) platform::store_once(to[k] + at * 16, result);
     }
   }
+};
+
+/// One thread of a GPU, for numbers that are known: eight loads under way.
+template <int Inputs, int Outputs, class R, class In, class Out>
+ISOTOPE_HD void fold_known(const R& r, In in, Out out, std::size_t count, int members, std::uint32_t rank, std::uint32_t size) {
+  const KnownArrays<Inputs, Outputs> arrays(in, out);
+  const std::size_t words = arrays.aligned() ? count * r.element() / 16 : 0, done = words * 16 / r.element();
+  arrays.template fold_words<8 / Inputs>(r, words, members, rank, size);
+  fold_elements(
+      r, std::integral_constant<int, Inputs>{}, [&](int k) { return arrays.from[k]; }, std::integral_constant<int, Outputs>{},
+      [&](int k) { return arrays.to[k]; }, done, count - done, members, rank, size);
 }
 
-/// By the usual numbers of members: eight loads of a thread under way.
-template <class R, class In, class Out>
-ISOTOPE_HD void fold_wide(const R& r, int inputs, In in, int outputs, Out out, std::size_t words, int members,
-                          std::uint32_t rank, std::uint32_t size) {
+/// One thread of a GPU: by code of its own for the usual numbers of members. Where it is known that there is one output, there is none
+/// for more.
+template <class R, class In, class Outputs, class Out>
+ISOTOPE_HD void fold_on_gpu(const R& r, int inputs, In in, Outputs outputs, Out out, std::size_t count, int members, std::uint32_t rank,
+                            std::uint32_t size) {
   // Where the operation is a value too, each would be as long as all operations together.
   if constexpr (R::kOneOperation) {
-#define ISOTOPE_FOLD(n)                                                                                         \
-  if (inputs == n && outputs == n) return fold_words_of<n, n, 8 / n>(r, in, out, words, members, rank, size);   \
-  if (inputs == n && outputs == 1) return fold_words_of<n, 1, 8 / n>(r, in, out, words, members, rank, size);
+    constexpr bool kOne = std::same_as<Outputs, std::remove_const_t<decltype(kOneOutput)>>;
+    static_assert(kOne || std::same_as<Outputs, int>);
+#define ISOTOPE_FOLD(n)                                                                                            \
+  if constexpr (kOne) {                                                                                            \
+    if (inputs == n) return fold_known<n, 1>(r, in, out, count, members, rank, size);                              \
+  } else {                                                                                                         \
+    if (inputs == n && outputs == n) return fold_known<n, n>(r, in, out, count, members, rank, size);              \
+  }
     ISOTOPE_FOLD(2)
     ISOTOPE_FOLD(4)
     ISOTOPE_FOLD(8)
 #undef ISOTOPE_FOLD
   }
-  fold_words(r, inputs, in, outputs, out, words, members, rank, size);
-}
-
-/// The same, one element at a time.
-template <class R, class In, class Out>
-ISOTOPE_HD void fold_elements(const R& r, int inputs, In in, int outputs, Out out, std::size_t begin, std::size_t count,
-                              int members, std::uint32_t rank, std::uint32_t size) {
-  using T = typename R::Element;
-  for (std::size_t i = begin + rank; i < begin + count; i += size) {
-    auto partial = r.widen_one(reinterpret_cast<const T*>(in(0))[i]);
-    for (int k = 1; k < inputs; ++k)
-      partial = r.combine_one(partial, r.widen_one(reinterpret_cast<const T*>(in(k))[i]));
-    const T value = r.finish_one(partial, members);
-    for (int k = 0; k < outputs; ++k) reinterpret_cast<T*>(out(k))[i] = value;
-  }
+  fold_any(r, inputs, in, outputs, out, count, members, rank, size);
 }
 
 /// out(k)[i] = in(0)[i] (op) in(1)[i] (op) ... for all k and i < count. `in` and `out` give byte addresses; `members` is what
-/// an average divides by. `group` is a group or its Workers; it is not synchronised.
-template <class G, class R, class In, class Out>
-ISOTOPE_HD void fold(G group, const R& r, int inputs, In in, int outputs, Out out, std::size_t count, int members) {
+/// an average divides by. `outputs` is a number, or kOneOutput. `group` is a group or its Workers; it is not synchronised.
+template <class G, class R, class In, class Outputs, class Out>
+ISOTOPE_HD void fold(G group, const R& r, int inputs, In in, Outputs outputs, Out out, std::size_t count, int members) {
   if constexpr (platform::kIsGpu) {
-    bool wide = true;
-    for (int k = 0; k < inputs; ++k) wide = wide && aligned16(in(k));
-    for (int k = 0; k < outputs; ++k) wide = wide && aligned16(out(k));
-    const std::size_t words = wide ? count * r.element() / 16 : 0, done = words * 16 / r.element();
-    fold_wide(r, inputs, in, outputs, out, words, members, group.thread_rank(), group.size());
-    fold_elements(r, inputs, in, outputs, out, done, count - done, members, group.thread_rank(), group.size());
+    fold_on_gpu(r, inputs, in, outputs, out, count, members, group.thread_rank(), group.size());
   } else {
     const Slice mine = slice_of(count, static_cast<int>(group.thread_rank()), static_cast<int>(group.size()), 64);
     fold_blocks(r, inputs, in, outputs, out, mine.begin, mine.count, members);

@@ -17,10 +17,10 @@ inline constexpr bool kByMultimem = false;
 template <class T, ReduceOp Op, Accumulate A>
 inline constexpr bool kByMultimem<Reduction<T, Op, A>> = sizeof(T) <= 8 && kReducible<T, Op>;
 
-/// dst = the sum of all members' src; with `to_all`, in every member's dst. Where the hardware sums, the order is its own:
+/// dst = the sum of all members' src; with `ToAll`, in every member's dst. Where the hardware sums, the order is its own:
 /// the last bit may differ from run to run.
-template <Group G, class R>
-ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count, bool to_all) {
+template <bool ToAll, Group G, class R>
+ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count) {
   std::size_t done = 0;
   if constexpr (kByMultimem<R>) {
     using V = Vec<typename R::Element, 16 / static_cast<int>(sizeof(typename R::Element))>;
@@ -29,7 +29,7 @@ ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const 
       const Workers workers = on.workers();
       for (std::size_t word = workers.rank; word < words; word += workers.count) {
         const V sum = multimem_load_reduce<R::op()>(on.team, reinterpret_cast<const V*>(src) + word);
-        if (to_all) {
+        if constexpr (ToAll) {
           multimem_store(on.team, reinterpret_cast<V*>(dst) + word, sum);
         } else {
           platform::store_wide(dst + word * 16, sum);
@@ -39,16 +39,22 @@ ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const 
     }
   }
   const std::size_t at = done * r.element();
-  fold(
-      on.workers(), r, on.members(), [&](int k) { return on.team.at(src + at, k); }, to_all ? on.members() : 1,
-      [&](int k) { return to_all ? on.team.at(dst + at, on.next(k)) : dst + at; }, count - done, on.members());
+  const auto from = [&](int k) { return on.team.at(src + at, k); };
+  if constexpr (ToAll) {
+    fold(
+        on.workers(), r, on.members(), from, on.members(), [&](int k) { return on.team.at(dst + at, on.next(k)); }, count - done,
+        on.members());
+  } else {
+    fold(
+        on.workers(), r, on.members(), from, kOneOutput, [&](int) { return dst + at; }, count - done, on.members());
+  }
 }
 
 template <Group G, class R>
 ISOTOPE_HD bool all_reduce_multimem_one_shot(const Stage<G>& on, const R& r, char* dst, const char* src,
                                              std::size_t count) {
   if (!meet_first(on)) return false;
-  fold_multicast(on, r, dst, src, count, false);
+  fold_multicast<false>(on, r, dst, src, count);
   return meet_last(on);
 }
 
@@ -58,14 +64,14 @@ ISOTOPE_HD bool all_reduce_multimem_two_shot(const Stage<G>& on, const R& r, cha
   if (!meet_first(on)) return false;
   const Slice mine = slice_of(count, on.me(), on.members(), part_unit(r));
   const std::size_t at = mine.begin * r.element();
-  fold_multicast(on, r, dst + at, src + at, mine.count, true);
+  fold_multicast<true>(on, r, dst + at, src + at, mine.count);
   return meet_last(on);
 }
 
 template <Group G, class R>
 ISOTOPE_HD bool reduce_scatter_multimem(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
   if (!meet_first(on)) return false;
-  fold_multicast(on, r, dst, src + blocks.begin(on.me()) * r.element(), blocks.each, false);
+  fold_multicast<false>(on, r, dst, src + blocks.begin(on.me()) * r.element(), blocks.each);
   return meet_last(on);
 }
 

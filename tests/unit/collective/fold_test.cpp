@@ -57,30 +57,52 @@ TEST(Lanes, AreTheElementsOfAWord) {
   lanes_hold_what_was_set<std::int64_t>();
 }
 
-TEST(FoldWide, SumsTheSameAsElementByElement) {
-  constexpr std::size_t kWords = 77, kCount = kWords * 8;  // no multiple of anything
-  constexpr std::uint32_t kThreads = 5;
-  for (const int inputs : {1, 2, 3, 4, 5, 8}) {
-    for (const int outputs : {1, inputs}) {
-      std::vector<std::vector<bf16>> from, to;
-      for (int k = 0; k < inputs; ++k) {
-        from.emplace_back(kCount);
-        for (std::size_t i = 0; i < kCount; ++i) from.back()[i] = bf16(static_cast<float>((i * 7 + static_cast<std::size_t>(k) * 13) % 29));
+/// Sums `inputs` arrays of `count` elements that begin `skew` elements after a word, by `threads` threads one after the other, and looks
+/// at every element and at those around. With `in_place` into the inputs, where a sum that is made twice would be another one.
+template <class Outputs>
+void expect_gpu_sums(std::size_t count, std::size_t skew, int inputs, Outputs outputs, std::uint32_t threads, bool in_place) {
+  constexpr std::size_t kRoom = 16;
+  const auto array = [&](bf16 filling) { return std::vector<bf16>(skew + count + kRoom, filling); };
+  std::vector<std::vector<bf16>> from, to(static_cast<std::size_t>(outputs), array(bf16(-1.0f)));
+  for (int k = 0; k < inputs; ++k) {
+    from.push_back(array(bf16(64.0f)));
+    for (std::size_t i = 0; i < count; ++i) from.back()[skew + i] = bf16(static_cast<float>((i * 7 + static_cast<std::size_t>(k) * 13) % 29));
+  }
+  auto inputs_now = from;
+  auto& results = in_place ? inputs_now : to;
+  for (std::uint32_t thread = 0; thread < threads; ++thread) {
+    detail::fold_on_gpu(
+        Reduction<bf16, ReduceOp::add>{}, inputs,
+        [&](int k) { return reinterpret_cast<const char*>(inputs_now[static_cast<std::size_t>(k)].data() + skew); }, outputs,
+        [&](int k) { return reinterpret_cast<char*>(results[static_cast<std::size_t>(k)].data() + skew); }, count, inputs, thread, threads);
+  }
+  for (int k = 0; k < outputs; ++k) {
+    const auto& result = results[static_cast<std::size_t>(k)];
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      float expected = in_place ? 64.0f : -1.0f;  // what is around
+      if (i >= skew && i < skew + count) {
+        expected = 0;
+        for (const auto& one : from) expected += static_cast<float>(one[i]);
+        expected = static_cast<float>(bf16(expected));
       }
-      for (int k = 0; k < outputs; ++k) to.emplace_back(kCount + 8, bf16(-1.0f));
-      const Reduction<bf16, ReduceOp::add> r;
-      for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
-        detail::fold_wide(
-            r, inputs, [&](int k) { return reinterpret_cast<const char*>(from[static_cast<std::size_t>(k)].data()); }, outputs,
-            [&](int k) { return reinterpret_cast<char*>(to[static_cast<std::size_t>(k)].data()); }, kWords, inputs, thread, kThreads);
-      }
-      for (const auto& result : to) {
-        for (std::size_t i = 0; i < kCount; ++i) {
-          float sum = 0;
-          for (const auto& one : from) sum += static_cast<float>(one[i]);
-          ASSERT_EQ(static_cast<float>(result[i]), static_cast<float>(bf16(sum))) << inputs << " inputs, element " << i;
+      ASSERT_EQ(static_cast<float>(result[i]), expected)
+          << inputs << " inputs, " << to.size() << " outputs, in place " << in_place << ", element " << i << " of " << count << " at " << skew << ", " << threads << " threads";
+    }
+  }
+}
+
+TEST(FoldOnGpu, SumsEveryElementOnce) {
+  // Fewer words than threads, rows of one, two and four words and what is left of them, ends within a word.
+  for (const std::size_t count : {0u, 1u, 7u, 8u, 40u, 41u, 80u, 8u * 5u * 8u, 8u * 5u * 15u + 3u, 616u}) {
+    for (const int inputs : {1, 2, 3, 4, 5, 8}) {
+      for (const std::size_t skew : {std::size_t{0}, std::size_t{8}, std::size_t{1}}) {
+        for (const std::uint32_t threads : {1u, 5u}) {
+          for (const bool in_place : {false, true}) {
+            expect_gpu_sums(count, skew, inputs, inputs, threads, in_place);
+            expect_gpu_sums(count, skew, inputs, 1, threads, in_place);
+            expect_gpu_sums(count, skew, inputs, detail::kOneOutput, threads, in_place);
+          }
         }
-        EXPECT_EQ(static_cast<float>(result[kCount]), -1.0f) << "wrote past the end";
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "isotope/base/bits.hpp"
 #include "isotope/base/macros.hpp"
 #include "isotope/platform/begun_copy.hpp"
 #include "isotope/platform/cuda/atomic.hpp"
@@ -20,6 +21,23 @@ ISOTOPE_DEVICE V load_wide(const void* p) {
 template <class V>
 ISOTOPE_DEVICE void store_wide(void* p, const V& value) {
   *static_cast<V*>(p) = value;
+}
+
+// Of any memory, unlike __ldcs and __stcs. By words of 32 bits, out of which a compiler takes elements with fewer instructions.
+template <class V>
+ISOTOPE_DEVICE V load_once(const void* p) {
+  std::uint32_t w[4];
+  asm volatile("ld.cs.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(p) : "memory");
+  return bit_cast<V>(Bits128{w[0] | static_cast<std::uint64_t>(w[1]) << 32, w[2] | static_cast<std::uint64_t>(w[3]) << 32});
+}
+
+template <class V>
+ISOTOPE_DEVICE void store_once(void* p, const V& value) {
+  const auto word = bit_cast<Bits128>(value);
+  const auto low = [](std::uint64_t half) { return static_cast<std::uint32_t>(half); };
+  asm volatile("st.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(low(word.low)), "r"(low(word.low >> 32)), "r"(low(word.high)),
+               "r"(low(word.high >> 32))
+               : "memory");
 }
 
 /// A thread's part of a row of words, where pieces of Deep * Lanes words are dealt out to units of `Lanes` neighbouring threads:

@@ -74,6 +74,15 @@ ISOTOPE_SIM_FUNCTION void store_wide(void* p, const V& value) {
   copy_wide(p, &value, sizeof(V));
 }
 
+template <class V>
+ISOTOPE_SIM_FUNCTION V load_once(const void* p) {
+  return load_wide<V>(p);
+}
+template <class V>
+ISOTOPE_SIM_FUNCTION void store_once(void* p, const V& value) {
+  store_wide(p, value);
+}
+
 // Multicast: relaxed at system scope, a word at a time.
 template <class V>
 ISOTOPE_SIM_FUNCTION V load_elements(const void* p) {
