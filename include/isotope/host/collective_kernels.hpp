@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/collective/calls.hpp"
@@ -25,10 +26,11 @@ constexpr bool shared_by_words(Collective collective, Algo algo) {
          (collective == Collective::reduce && algo == Algo::one_shot);
 }
 
-/// Block b of the grid on channel b. R: a reduction, or the bytes of an element. No sync of the grid at the end: the end of the
-/// kernel is one.
-template <Collective C, Algo A, class R>
+/// Block b of the grid on channel b. R: a reduction, or the bytes of an element. `Members`: how many the team has, 0 for any number.
+/// No sync of the grid at the end: the end of the kernel is one.
+template <Collective C, Algo A, class R, int Members>
 ISOTOPE_KERNEL void collective_kernel(Team team, Workspace workspace, CollectiveCall call, R r, CallSite site) {
+  if constexpr (Members != 0) ISOTOPE_GPU_ASSUME(team.size() == Members);
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
   std::size_t unit = 0;  // elements of a line
@@ -78,6 +80,29 @@ constexpr bool has_own_kernel(Collective collective, Algo algo, ReduceOp op) {
           (collective == Collective::reduce_scatter && (algo == Algo::ll8 || algo == Algo::ll16 || algo == Algo::pull)));
 }
 
+/// The usual numbers of PEs have a kernel each, without what is for other numbers: short kernels begin sooner. Of reductions, for the
+/// usual types alone: what is compiled grows as fast as what is run shrinks.
+template <class T>
+inline constexpr bool kHasKernelsByMembers = std::is_same_v<T, float> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+
+template <Collective C, Algo A, bool ByMembers, class R>
+void launch_collective(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace, const CollectiveCall& call,
+                       const R& r, CallSite site) {
+  const auto launch = [&]<int Members>(std::integral_constant<int, Members>) {
+    world.launch<collective_kernel<C, A, R, Members>, kCollectiveBound>(config, team, workspace, call, r, site);
+  };
+  if constexpr (ByMembers) {
+    // What nvcc makes of these for two is slower than of the kernel for all.
+    constexpr bool kSlowForTwo = (A == Algo::ll8 || A == Algo::ll16) && C != Collective::all_reduce;
+    if constexpr (!kSlowForTwo) {
+      if (team.size() == 2) return launch(std::integral_constant<int, 2>{});
+    }
+    if (team.size() == 4) return launch(std::integral_constant<int, 4>{});
+    if (team.size() == 8) return launch(std::integral_constant<int, 8>{});
+  }
+  launch(std::integral_constant<int, 0>{});
+}
+
 template <Collective C, Algo A, class T>
 void launch_combining(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace,
                       const CollectiveCall& call, CallSite site) {
@@ -85,16 +110,16 @@ void launch_combining(World& world, const LaunchConfig& config, const Team& team
     if constexpr (is_narrow_float<T>) {
       if (call.accumulate == Accumulate::native) {
         using Native = OpReduction<T, Accumulate::native>;
-        return world.launch<collective_kernel<C, A, Native>, kCollectiveBound>(config, team, workspace, call, Native(call.op), site);
+        return launch_collective<C, A, false>(world, config, team, workspace, call, Native(call.op), site);
       }
     }
     if constexpr (has_own_kernel(C, A, ReduceOp::add)) {
       if (call.op == ReduceOp::add) {
         using Sum = Reduction<T, ReduceOp::add>;
-        return world.launch<collective_kernel<C, A, Sum>, kCollectiveBound>(config, team, workspace, call, Sum{}, site);
+        return launch_collective<C, A, kHasKernelsByMembers<T>>(world, config, team, workspace, call, Sum{}, site);
       }
     }
-    world.launch<collective_kernel<C, A, OpReduction<T>>, kCollectiveBound>(config, team, workspace, call, OpReduction<T>(call.op), site);
+    launch_collective<C, A, false>(world, config, team, workspace, call, OpReduction<T>(call.op), site);
   }
 }
 
@@ -108,7 +133,7 @@ void launch_on_gpu(World& world, const LaunchConfig& config, const Team& team, c
       if constexpr (combines(C)) {                                                                                      \
         launch_combining<C, Algo::a, T>(world, config, team, workspace, call, site);                                    \
       } else {                                                                                                          \
-        world.launch<collective_kernel<C, Algo::a, std::size_t>, kCollectiveBound>(config, team, workspace, call, sizeof(T), site);       \
+        launch_collective<C, Algo::a, true>(world, config, team, workspace, call, sizeof(T), site);                     \
       }                                                                                                                 \
     }                                                                                                                   \
   }
