@@ -66,12 +66,11 @@ ISOTOPE_KERNEL void barrier_kernel(Team team, int index, CallSite site) {
 inline Dim3 threads_for(const World& world, std::uint32_t on_gpu) { return world.drives_gpu() ? on_gpu : 1; }
 
 /// One block for what one block copies fast enough, more for more: on a GPU a word for each thread, up to as many as leave room for the
-/// next copy to come early, or of long ones, up to as many as there is room for. They wait for nobody.
+/// next copy to come early. They wait for nobody.
 inline LaunchConfig shape_for(const World& world, std::size_t bytes, const Stream& stream) {
-  constexpr std::size_t kLong = std::size_t{16} << 20;
   const bool gpu = world.drives_gpu();
   const std::size_t each = gpu ? 4 << 10 : 64 << 10;
-  const std::size_t most = gpu ? (bytes <= kLong ? 2 : 4) * static_cast<std::size_t>(std::max(world.multiprocessors(), 1)) : 32;
+  const std::size_t most = gpu ? 2 * static_cast<std::size_t>(std::max(world.multiprocessors(), 1)) : 32;
   return {.grid = static_cast<std::uint32_t>(std::clamp<std::size_t>((bytes + each - 1) / each, 1, most)),
           .block = threads_for(world, 256),
           .stream = stream,
