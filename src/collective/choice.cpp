@@ -93,12 +93,13 @@ ChoiceTable ChoiceTable::built_in_for_gpus() {
     } scattered;  // a member's block; 0: none
     struct {
       std::size_t ll8, ll16;
-    } moved;  // the same
+    } gathered, exchanged;  // the same
   };
   std::vector<ChoiceRow> rows;
-  for (const Limits& most : {Limits{2, {64 * kKiB, 512 * kKiB}, {64 * kKiB, 128 * kKiB, 256 * kKiB}, {64 * kKiB, 256 * kKiB}},
-                             Limits{4, {32 * kKiB, 128 * kKiB}, {32 * kKiB, 64 * kKiB, 0}, {32 * kKiB, 128 * kKiB}},
-                             Limits{8, {8 * kKiB, 32 * kKiB}, {8 * kKiB, 0, 0}, {8 * kKiB, 0}}}) {
+  for (const Limits& most :
+       {Limits{2, {32 * kKiB, 256 * kKiB}, {64 * kKiB, 128 * kKiB, 256 * kKiB}, {32 * kKiB, 256 * kKiB}, {32 * kKiB, 256 * kKiB}},
+        Limits{4, {32 * kKiB, 64 * kKiB}, {32 * kKiB, 64 * kKiB, 0}, {32 * kKiB, 64 * kKiB}, {32 * kKiB, 128 * kKiB}},
+        Limits{8, {8 * kKiB, 32 * kKiB}, {4 * kKiB, 0, 0}, {8 * kKiB, 16 * kKiB}, {8 * kKiB, 16 * kKiB}}}) {
     const auto add = [&](Collective collective, std::size_t bytes, Algo algo) {
       if (bytes != 0) rows.push_back({collective, most.pes, bytes, algo});
     };
@@ -110,11 +111,12 @@ ChoiceTable ChoiceTable::built_in_for_gpus() {
     add(reduce_scatter, most.scattered.ll16, Algo::ll16);
     add(reduce_scatter, most.scattered.lamport, Algo::lamport);
     add(reduce_scatter, kAnyBytes, Algo::pull);
-    for (const Collective collective : {all_gather, all_to_all}) {
-      add(collective, most.moved.ll8, Algo::ll8);
-      add(collective, most.moved.ll16, Algo::ll16);
-      add(collective, kAnyBytes, collective == all_gather ? Algo::push : Algo::direct);
-    }
+    add(all_gather, most.gathered.ll8, Algo::ll8);
+    add(all_gather, most.gathered.ll16, Algo::ll16);
+    add(all_gather, kAnyBytes, Algo::push);
+    add(all_to_all, most.exchanged.ll8, Algo::ll8);
+    add(all_to_all, most.exchanged.ll16, Algo::ll16);
+    add(all_to_all, kAnyBytes, Algo::direct);
     add(broadcast, kAnyBytes, Algo::flat);
     add(inclusive_scan, kAnyBytes, Algo::direct);
     add(exclusive_scan, kAnyBytes, Algo::direct);
