@@ -135,7 +135,8 @@ ISOTOPE_HD bool has_thread_for_each(G group, const Team& team) {
   return platform::kThreadsRunTogether && team.size() <= kAllToAll && group.size() + 1 >= static_cast<std::uint32_t>(team.size());
 }
 
-/// The member that this thread meets in a group that has one for each, and the words between the two; no words, no member.
+/// The member that this thread meets in a group that has one for each, and the words between the two. Without theirs it tells nobody,
+/// without mine it waits for nobody.
 struct Opposite {
   int peer = 0;
   std::uint64_t* theirs = nullptr;

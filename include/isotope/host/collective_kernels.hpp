@@ -81,7 +81,7 @@ constexpr bool has_own_kernel(Collective collective, Algo algo, ReduceOp op) {
 }
 
 /// The usual numbers of PEs have a kernel each, without what is for other numbers: short kernels begin sooner. Of reductions, for the
-/// usual types alone: what is compiled grows as fast as what is run shrinks.
+/// usual types alone, since each takes nvcc its time.
 template <class T>
 inline constexpr bool kHasKernelsByMembers = std::is_same_v<T, float> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 
@@ -92,7 +92,7 @@ void launch_collective(World& world, const LaunchConfig& config, const Team& tea
     world.launch<collective_kernel<C, A, R, Members>, kCollectiveBound>(config, team, workspace, call, r, site);
   };
   if constexpr (ByMembers) {
-    // What nvcc makes of these for two is slower than of the kernel for all.
+    // What nvcc makes of ll8 for two is slower than the kernel for all, and of ll16 no faster (h200-collectives-steps.json, start 13).
     constexpr bool kSlowForTwo = (A == Algo::ll8 || A == Algo::ll16) && C != Collective::all_reduce;
     if constexpr (!kSlowForTwo) {
       if (team.size() == 2) return launch(std::integral_constant<int, 2>{});
