@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "isotope/base/bits.hpp"
+#include "isotope/base/float16.hpp"
 #include "isotope/base/macros.hpp"
 
 namespace isotope::detail {
@@ -18,6 +20,17 @@ template <class T>
 ISOTOPE_FLAT T lane(const Bits128& word, std::size_t i) {
   constexpr std::size_t kHalf = 8 / sizeof(T);
   return i < kHalf ? lane<T>(word.low, i) : lane<T>(word.high, i - kHalf);
+}
+
+/// The same as a P. A bf16 is the upper half of an f32: one instruction, where a compiler makes two of first taking it out.
+template <class P, class T, class Whole>
+ISOTOPE_FLAT P widened_lane(const Whole& word, std::size_t i) {
+  if constexpr (std::is_same_v<T, bf16> && std::is_same_v<P, float>) {
+    const auto pair = lane<std::uint32_t>(word, i / 2);
+    return bit_cast<float>(i % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
+  } else {
+    return static_cast<P>(lane<T>(word, i));
+  }
 }
 
 /// Sets an element that is zero so far.

@@ -116,7 +116,7 @@ class ReductionLoops {
   ISOTOPE_FLAT void widen_word(Partials<Bytes>& partials, const Word& a) const {
     if constexpr (kInRegisters<Word>) {
       ISOTOPE_UNROLL
-      for (std::size_t i = 0; i < lanes<Bytes>(); ++i) partials.values[i] = widen_one(lane<T>(a, i));
+      for (std::size_t i = 0; i < lanes<Bytes>(); ++i) partials.values[i] = widened_lane<P, T>(a, i);
     } else {
       widen(partials.values, &a, lanes<Bytes>());
     }
@@ -126,7 +126,7 @@ class ReductionLoops {
     if constexpr (kInRegisters<Word>) {
       ISOTOPE_UNROLL
       for (std::size_t i = 0; i < lanes<Bytes>(); ++i)
-        partials.values[i] = self().combine_one(partials.values[i], widen_one(lane<T>(a, i)));
+        partials.values[i] = self().combine_one(partials.values[i], widened_lane<P, T>(a, i));
     } else {
       more(partials.values, &a, lanes<Bytes>());
     }
