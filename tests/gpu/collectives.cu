@@ -138,6 +138,42 @@ void inside_a_kernel(World& world, Collectives& coll) {
   });
 }
 
+/// Sums of two words whose elements are `a` and, one after the other, all other values: compared with what f32 makes of them.
+template <class T>
+ISOTOPE_KERNEL void add_all_pairs(std::uint32_t a_first, std::uint32_t a_step, std::uint64_t* wrong, std::uint64_t* example) {
+  const Block block = this_block();
+  const std::uint32_t rank = block.rank() * block.size() + block.thread_rank(), threads = block.grid_size() * block.size();
+  for (std::uint32_t a = a_first; a < 0x10000; a += a_step) {
+    for (std::uint32_t b = rank * 8; b < 0x10000; b += threads * 8) {
+      Bits128 values[2] = {};
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        detail::set_lane(values[0], i, static_cast<std::uint16_t>(a));
+        detail::set_lane(values[1], i, static_cast<std::uint16_t>(b + i));
+      }
+      const Bits128 sums = detail::fold_word(Reduction<T, ReduceOp::add>{}, values, 2);
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        const auto other = static_cast<std::uint16_t>(b + i);
+        const T expected(static_cast<float>(T::from_bits(static_cast<std::uint16_t>(a))) + static_cast<float>(T::from_bits(other)));
+        if (detail::lane<std::uint16_t>(sums, i) == expected.bits) continue;
+        fetch_add(wrong, std::uint64_t{1}, Order::relaxed, Scope::device);
+        store(example, std::uint64_t{a} << 32 | other);
+      }
+    }
+  }
+}
+
+/// A GPU adds 16-bit floats of two members without the way through f32. All pairs of values there are.
+template <class T>
+void same_bits_as_through_f32(World& world, const char* type) {
+  const auto found = world.alloc_zeroed<std::uint64_t>(2);
+  world.launch<add_all_pairs<T>, 256>({.grid = 8, .block = 256}, static_cast<std::uint32_t>(world.rank()), static_cast<std::uint32_t>(world.size()),
+                                      found.data(), found.data() + 1);
+  world.synchronize();
+  const auto got = found.read();
+  expect(world, got[0] == 0, std::string(type) + ": " + std::to_string(got[0]) + " sums of two differ from f32's, one of " +
+                                 std::to_string(got[1] >> 32) + " and " + std::to_string(got[1] & 0xffff) + " (bits)");
+}
+
 }  // namespace gpu_collectives
 
 ISOTOPE_MAIN(argc, argv) {
@@ -149,6 +185,11 @@ ISOTOPE_MAIN(argc, argv) {
     from_the_host(world, coll, n);
   back_to_back(world, coll);
   inside_a_kernel(world, coll);
+  // Where kernels run on the CPU both ways are one.
+  if (world.drives_gpu()) {
+    same_bits_as_through_f32<f16>(world, "f16");
+    same_bits_as_through_f32<bf16>(world, "bf16");
+  }
   world.barrier();
   if (world.rank() == 0) std::printf("%d PEs on %s: %d checks, %d failed\n", world.size(), world.drives_gpu() ? "a GPU" : "the CPU", checks, failures);
   return failures == 0 ? 0 : 1;

@@ -130,6 +130,41 @@ ISOTOPE_HD void fold_any(const R& r, int inputs, In in, int outputs, Out out, st
   fold_elements(r, inputs, in, outputs, out, done, count - done, members, rank, size);
 }
 
+/// Whether a reduction is known to be a sum when compiling.
+template <class R>
+constexpr bool is_sum() {
+  if constexpr (R::kOneOperation) {
+    return R::op() == ReduceOp::add;
+  } else {
+    return false;
+  }
+}
+
+/// a + b, element by element. Of 16-bit floats these are the bits that a sum in f32 gives, which has more than twice their digits: when
+/// it is rounded again there is nothing left that the first rounding could have spoilt.
+template <class T>
+ISOTOPE_HD Bits128 add_by_pairs(const Bits128& a, const Bits128& b) {
+  const auto half = [](std::uint64_t x, std::uint64_t y) {
+    const std::uint32_t low = platform::add_pair<T>(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y));
+    const std::uint32_t high = platform::add_pair<T>(static_cast<std::uint32_t>(x >> 32), static_cast<std::uint32_t>(y >> 32));
+    return low | static_cast<std::uint64_t>(high) << 32;
+  };
+  return {half(a.low, b.low), half(a.high, b.high)};
+}
+
+/// One word of each input, their elements combined in the inputs' order.
+template <int Inputs, class R>
+ISOTOPE_HD Bits128 fold_word(const R& r, const Bits128 (&values)[Inputs], int members) {
+  if constexpr (Inputs == 2 && is_sum<R>()) {
+    if constexpr (platform::kAddsPairs<typename R::Element>) return add_by_pairs<typename R::Element>(values[0], values[1]);
+  }
+  typename R::template Partials<16> partials;
+  r.widen_word(partials, values[0]);
+  ISOTOPE_UNROLL
+  for (int k = 1; k < Inputs; ++k) r.more_word(partials, values[k]);
+  return r.template finish_word<Bits128>(partials, members);
+}
+
 /// The inputs and outputs of a fold whose numbers are known, each looked up once.
 template <int Inputs, int Outputs>
 struct KnownArrays {
@@ -174,11 +209,7 @@ struct KnownArrays {
     for (int i = 0; i < Deep; ++i) {
       const std::size_t at = word + static_cast<std::size_t>(i) * size;
       if (i > 0 && at >= words) continue;  // never, which a compiler cannot know: so it does not hold back the stores until the last sum
-      typename R::template Partials<16> partials;
-      r.widen_word(partials, values[i][0]);
-      ISOTOPE_UNROLL
-      for (int k = 1; k < Inputs; ++k) r.more_word(partials, values[i][k]);
-      const auto result = r.template finish_word<Bits128>(partials, members);
+      const Bits128 result = fold_word(r, values[i], members);
       ISOTOPE_UNROLL
       for (int k = 0; k < Outputs; ++k) platform::store_once(to[k] + at * 16, result);
     }

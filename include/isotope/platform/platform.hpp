@@ -6,18 +6,21 @@
 // (isotope_add_check) it is compiled once more and sees sim.
 #pragma once
 
+#include "isotope/platform/cpu/arithmetic.hpp"
 #include "isotope/platform/cpu/atomic.hpp"
 #include "isotope/platform/cpu/bulk_copy.hpp"
 #include "isotope/platform/cpu/copy.hpp"
 #include "isotope/platform/cpu/multimem.hpp"
 #include "isotope/platform/cpu/thread.hpp"
 #if ISOTOPE_SIM
+#include "isotope/platform/sim/arithmetic.hpp"
 #include "isotope/platform/sim/atomic.hpp"
 #include "isotope/platform/sim/bulk_copy.hpp"
 #include "isotope/platform/sim/copy.hpp"
 #include "isotope/platform/sim/thread.hpp"
 #endif  // ISOTOPE_SIM
 #if defined(__CUDACC__)
+#include "isotope/platform/cuda/arithmetic.hpp"
 #include "isotope/platform/cuda/atomic.hpp"
 #include "isotope/platform/cuda/bulk_copy.hpp"
 #include "isotope/platform/cuda/copy.hpp"

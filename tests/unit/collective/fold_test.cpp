@@ -1,4 +1,5 @@
 // The inner loops of reductions: sums of several arrays, also those so large that results are written past the caches.
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -55,6 +56,52 @@ TEST(Lanes, AreTheElementsOfAWord) {
   lanes_hold_what_was_set<std::int8_t>();
   lanes_hold_what_was_set<std::uint16_t>();
   lanes_hold_what_was_set<std::int64_t>();
+}
+
+TEST(Lanes, OfBf16AreWidenedAsTheyAre) {
+  const auto same = [](float a, float b) {  // of NaNs, that they are some
+    return std::isnan(a) ? std::isnan(b) : bit_cast<std::uint32_t>(a) == bit_cast<std::uint32_t>(b);
+  };
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto element = bf16::from_bits(static_cast<std::uint16_t>(bits));
+    const auto expected = static_cast<float>(element);
+    for (std::size_t i = 0; i < 8; ++i) {
+      Bits128 word{0xa5a5a5a5a5a5a5a5u, 0x5a5a5a5a5a5a5a5au};
+      std::memcpy(reinterpret_cast<char*>(&word) + 2 * i, &element, 2);
+      ASSERT_PRED2(same, (detail::widened_lane<float, bf16>(word, i)), expected) << bits << " as element " << i;
+    }
+    ASSERT_PRED2(same, (detail::widened_lane<float, bf16>(std::uint64_t{bits} << 48, 3)), expected) << bits;
+  }
+}
+
+/// The exact sum in an f32 whose last digit says whether there was more: rounding that once more rounds the sum once.
+float sum_to_odd(float a, float b) {
+  const double x = a, y = b, sum = x + y, of_x = sum - y, rest = (x - of_x) + (y - (sum - of_x));
+  auto near_zero = static_cast<float>(sum);
+  if (std::abs(static_cast<double>(near_zero)) > std::abs(sum) || (near_zero == sum && rest != 0 && (rest < 0) == (sum > 0)))
+    near_zero = std::nextafter(near_zero, 0.0f);
+  const bool more = near_zero != sum || rest != 0;
+  return bit_cast<float>(bit_cast<std::uint32_t>(near_zero) | (more ? 1u : 0u));
+}
+
+template <class T>
+void one_sum_is_rounded_once() {
+  int looked = 0;
+  for (std::uint32_t a = 0; a < 0x10000; a += 61) {
+    for (std::uint32_t b = a % 53; b < 0x10000; b += 53) {
+      const auto x = static_cast<float>(T::from_bits(static_cast<std::uint16_t>(a))), y = static_cast<float>(T::from_bits(static_cast<std::uint16_t>(b)));
+      if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(x + y)) continue;
+      ASSERT_EQ(T(x + y).bits, T(sum_to_odd(x, y)).bits) << x << " + " << y;
+      ++looked;
+    }
+  }
+  EXPECT_GT(looked, 1000000);
+}
+
+// Why a GPU may add 16-bit floats of two members without the way through f32 (fold.hpp, add_by_pairs).
+TEST(SumsOfTwo, ThroughF32AreRoundedOnce) {
+  one_sum_is_rounded_once<f16>();
+  one_sum_is_rounded_once<bf16>();
 }
 
 /// Sums `inputs` arrays of `count` elements that begin `skew` elements after a word, by `threads` threads one after the other, and looks
