@@ -14,6 +14,7 @@
 
 #include "isotope/base/bits.hpp"
 #include "isotope/base/macros.hpp"
+#include "isotope/base/order.hpp"
 #include "isotope/device/group.hpp"
 #include "isotope/platform/platform.hpp"
 

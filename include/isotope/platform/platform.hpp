@@ -13,7 +13,6 @@
 #include "isotope/platform/cpu/multimem.hpp"
 #include "isotope/platform/cpu/thread.hpp"
 #if ISOTOPE_SIM
-#include "isotope/platform/sim/arithmetic.hpp"
 #include "isotope/platform/sim/atomic.hpp"
 #include "isotope/platform/sim/bulk_copy.hpp"
 #include "isotope/platform/sim/copy.hpp"

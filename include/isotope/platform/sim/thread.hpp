@@ -7,12 +7,13 @@
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/base/order.hpp"
+#include "isotope/platform/cpu/arithmetic.hpp"
 #include "isotope/platform/cpu/multimem.hpp"
 #include "isotope/platform/cpu/thread.hpp"
 
 namespace isotope::sim {
 
-using namespace cpu;  // identity, syncs and shuffles, shared memory, no multicast instructions
+using namespace cpu;  // identity, syncs and shuffles, shared memory, no multicast instructions, none on pairs
 
 /// As on a GPU: the threads of a group share out its waits and signals.
 inline constexpr bool kThreadsRunTogether = true;
