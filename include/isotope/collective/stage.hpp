@@ -61,6 +61,8 @@ ISOTOPE_HD bool meet(const Stage<G>& on, Order order = Order::acq_rel) {
   const ChannelBarrier where{on.channel.words()};
   const std::uint64_t last = on.met != 0 ? on.met : *where.rounds(on.team);
   on.met = last + 1;
+  // A whole kernel's blocks have a warp at least, so code for fewer threads than members would never run, and yet be fetched.
+  if (on.kernel_orders() && on.members() <= kAllToAll) return meet_one_each(on.group, on.team, where, last, order, on.call);
   return meet_at(on.group, on.team, where, last, order, on.call);
 }
 /// The meeting that begins a call, which has written nothing yet, and the one that ends it, which reads nothing after.

@@ -163,14 +163,18 @@ ISOTOPE_HD bool meet_opposite(const Team& team, const Opposite& other, std::uint
   return wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order), team.world_rank(other.peer), call);
 }
 
-/// Both halves of a sync, after the group's threads have met. `last`: as above.
+/// Both halves of a sync, after the group's threads have met, where there is a thread for each other member. `last`: as above.
 template <Group G, class Where>
-ISOTOPE_HD bool meet_at(G group, const Team& team, Where where, std::uint64_t last, Order order, Call call) {
-  if (!has_thread_for_each(group, team))
-    return await_at(group, team, where, come_to(group, team, where, last, Arrival{0, 0, order, false}), call);
+ISOTOPE_HD bool meet_one_each(G group, const Team& team, Where where, std::uint64_t last, Order order, Call call) {
   const bool well = agree(group, meet_opposite(team, opposite_of(group, team, where), last + 1, order, call));
   if (group.is_leader()) *where.rounds(team) = last + 1;
   return told(team, well);
+}
+/// The same for any group.
+template <Group G, class Where>
+ISOTOPE_HD bool meet_at(G group, const Team& team, Where where, std::uint64_t last, Order order, Call call) {
+  if (has_thread_for_each(group, team)) return meet_one_each(group, team, where, last, order, call);
+  return await_at(group, team, where, come_to(group, team, where, last, Arrival{0, 0, order, false}), call);
 }
 
 /// Whether a group of a GPU is one warp, with a lane for each other member. It looks with all lanes, the last ones at the last member's
