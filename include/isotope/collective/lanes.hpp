@@ -9,6 +9,7 @@
 #include "isotope/base/bits.hpp"
 #include "isotope/base/float16.hpp"
 #include "isotope/base/macros.hpp"
+#include "isotope/platform/platform.hpp"
 
 namespace isotope::detail {
 
@@ -26,7 +27,7 @@ ISOTOPE_FLAT T lane(const Bits128& word, std::size_t i) {
 template <class P, class T, class Whole>
 ISOTOPE_FLAT P widened_lane(const Whole& word, std::size_t i) {
   if constexpr (std::is_same_v<T, bf16> && std::is_same_v<P, float>) {
-    const auto pair = lane<std::uint32_t>(word, i / 2);
+    const auto pair = platform::opaque(lane<std::uint32_t>(word, i / 2));  // or it is shifted together with its neighbour
     return bit_cast<float>(i % 2 == 0 ? pair << 16 : pair & 0xffff0000u);
   } else {
     return static_cast<P>(lane<T>(word, i));
@@ -46,6 +47,14 @@ ISOTOPE_FLAT void set_lane(Whole& word, std::size_t i, T value) {
       set_lane(word.high, i - kHalf, value);
     }
   }
+}
+
+/// Sets elements 2 * i and 2 * i + 1, of 16 bits each, which are zero so far. One after the other they are put together and taken apart
+/// again, where an instruction makes both at once.
+template <class Whole, class T>
+ISOTOPE_FLAT void set_lanes(Whole& word, std::size_t i, T first, T second) {
+  const std::uint32_t high = bit_cast<std::uint16_t>(second);
+  set_lane(word, i, platform::opaque(bit_cast<std::uint16_t>(first) | high << 16));
 }
 
 /// Words that have lanes.

@@ -134,7 +134,11 @@ class ReductionLoops {
   template <class Word, int Bytes = static_cast<int>(sizeof(Word))>
   ISOTOPE_FLAT Word finish_word(const Partials<Bytes>& partials, int members) const {
     Word word{};
-    if constexpr (kInRegisters<Word>) {
+    if constexpr (kInRegisters<Word> && sizeof(T) == 2 && lanes<Bytes>() % 2 == 0) {
+      ISOTOPE_UNROLL
+      for (std::size_t i = 0; i < lanes<Bytes>(); i += 2)
+        set_lanes(word, i / 2, self().finish_one(partials.values[i], members), self().finish_one(partials.values[i + 1], members));
+    } else if constexpr (kInRegisters<Word>) {
       ISOTOPE_UNROLL
       for (std::size_t i = 0; i < lanes<Bytes>(); ++i) set_lane(word, i, self().finish_one(partials.values[i], members));
     } else {

@@ -36,6 +36,7 @@ template <class T>
 ISOTOPE_HD T ready(T value) {
   return value;
 }
+ISOTOPE_HD std::uint32_t opaque(std::uint32_t value) { return value; }
 
 /// What the first lane of a warp of 32 says, for all of them; orders memory among them. Only where lanes run in step.
 ISOTOPE_HD bool first_of_whole_warp(bool value) { return value; }

@@ -119,6 +119,12 @@ ISOTOPE_DEVICE T ready(T value) {
   }
 }
 
+/// 32 bits of which a compiler knows nothing more: it does not join what is done with them to what is done with their neighbours.
+ISOTOPE_DEVICE std::uint32_t opaque(std::uint32_t value) {
+  asm("" : "+r"(value));
+  return value;
+}
+
 /// Brings a line of global memory nearer. Nothing is read: it may be about to change.
 ISOTOPE_DEVICE void fetch_ahead(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
