@@ -116,6 +116,46 @@ void back_to_back(World& world, Collectives& coll) {
   b.check(kCount, "70 all_reduces in a row", [&](std::size_t i) { return value(pes - 1, i, 1); });
 }
 
+/// Results of up to megabytes, which go through shared memory where buffers are aligned (collective/landed.hpp): with every other member's
+/// result not aligned, who takes the ordinary way beside the others; several calls in a row, the last one in place.
+template <class T>
+void scattered_sums(World& world, Collectives& coll, const char* type) {
+  constexpr std::size_t kSizes[] = {16, 4096, 33 * 128, 100 * 1000, 511 * 1024 + 16, 1 << 20, (1 << 20) + 4096, 2 << 20};
+  constexpr std::size_t kMost = (2 << 20) / sizeof(T);
+  const int pes = world.size(), me = world.rank();
+  const auto src = world.alloc<T>(kMost * static_cast<std::size_t>(pes)), dst = world.alloc<T>(kMost + 8);
+  Stream stream = world.create_stream();
+  const auto small = [](int pe, std::size_t i) { return static_cast<float>((i * 7 + static_cast<std::size_t>(pe) * 13) % 31); };
+  for (const std::size_t bytes : kSizes) {
+    const std::size_t n = bytes / sizeof(T), first = static_cast<std::size_t>(me) * n;
+    for (const bool skewed : {false, true}) {
+      std::vector<T> values(n * static_cast<std::size_t>(pes));
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = T(small(me, i));
+      src.write(values);
+      dst.write(std::vector<T>(dst.size(), T(-1.0f)));
+      world.barrier();
+      T* to = dst.data() + (skewed && me % 2 == 1 ? 1 : 0);
+      for (int call = 0; call < 5; ++call) {
+        T* result = call == 4 ? src.data() + first : to;
+        on_stream::reduce_scatter(coll, stream, result, src.data(), n, ReduceOp::add, {.algo = Algo::pull});
+      }
+      stream.synchronize();
+      const auto got = dst.read();
+      const auto in_place = src.read();
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        float sum = 0;
+        for (int pe = 0; pe < pes; ++pe) sum += small(pe, first + i);
+        if (static_cast<float>(got[i + static_cast<std::size_t>(to - dst.data())]) != sum || static_cast<float>(in_place[first + i]) != sum) ++wrong;
+      }
+      for (std::size_t i = n + static_cast<std::size_t>(to - dst.data()); i < got.size(); ++i) wrong += static_cast<float>(got[i]) != -1.0f ? 1 : 0;
+      expect(world, wrong == 0, std::string("reduce_scatter of ") + type + ", " + std::to_string(bytes) + " bytes" + (skewed ? ", not all aligned: " : ": ") +
+                                    std::to_string(wrong) + " elements are wrong");
+      world.barrier();
+    }
+  }
+}
+
 ISOTOPE_KERNEL void fused(Team team, Workspace workspace, float* dst, const float* src, std::size_t n, int rounds) {
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
@@ -185,6 +225,8 @@ ISOTOPE_MAIN(argc, argv) {
     from_the_host(world, coll, n);
   back_to_back(world, coll);
   inside_a_kernel(world, coll);
+  scattered_sums<float>(world, coll, "f32");
+  scattered_sums<bf16>(world, coll, "bf16");
   // Where kernels run on the CPU both ways are one.
   if (world.drives_gpu()) {
     same_bits_as_through_f32<f16>(world, "f16");

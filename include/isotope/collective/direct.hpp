@@ -82,13 +82,13 @@ struct Blocks {
   ISOTOPE_HD std::size_t begin(int member) const { return static_cast<std::size_t>(member) * stride; }
 };
 
-/// pull: each member reduces its own block of everyone's input.
+/// pull: each member reduces its own block of everyone's input, from its own input on: the order of landed.hpp.
 template <Group G, class R>
 ISOTOPE_HD bool reduce_scatter_pull(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
   if (!meet_first(on)) return false;
   const char* mine = src + blocks.begin(on.me()) * r.element();
   fold(
-      on.workers(), r, on.members(), [&](int k) { return on.team.at(mine, k); }, kOneOutput, [&](int) { return dst; }, blocks.each,
+      on.workers(), r, on.members(), [&](int k) { return on.team.at(mine, on.next(k)); }, kOneOutput, [&](int) { return dst; }, blocks.each,
       on.members());
   return meet_last(on);
 }

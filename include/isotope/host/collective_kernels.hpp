@@ -7,6 +7,7 @@
 
 #include "isotope/base/call_site.hpp"
 #include "isotope/collective/calls.hpp"
+#include "isotope/collective/landed.hpp"
 #include "isotope/collective/op_reduction.hpp"
 #include "isotope/collective/variable.hpp"
 #include "isotope/device/kernel_order.hpp"
@@ -53,6 +54,27 @@ ISOTOPE_KERNEL void collective_kernel(Team team, Workspace workspace, Collective
   run_collective<Among::one, C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
 }
 
+/// reduce_scatter by pull through shared memory (landed.hpp). On GPUs whose engine does not copy there, as collective_kernel.
+template <class R, int Members>
+ISOTOPE_KERNEL void landed_kernel(Team team, Workspace workspace, CollectiveCall call, R r, std::uint32_t words_of_block, CallSite site) {
+  ISOTOPE_GPU_ASSUME(team.size() == Members);
+  const Block block = this_block();
+  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
+  const Stage<Block> on{block, team, channel, {name_of(Collective::reduce_scatter), site}, true, block.rank(), block.grid_size()};
+  if constexpr (platform::kIsGpu && !platform::kLandsByEngine) {
+    await_previous_kernel(team);
+    allow_next_kernel();
+    run_one<Collective::reduce_scatter, Algo::pull>(on, r, call, {0, call.count});
+  } else {
+    reduce_scatter_landed<Members>(
+        on, r, static_cast<char*>(call.dst), static_cast<const char*>(call.src), call.count * r.element() / 16, words_of_block,
+        dynamic_shared<char>().data(), [&] {
+          await_previous_kernel(team);
+          allow_next_kernel();
+        });
+  }
+}
+
 template <class T>
 ISOTOPE_KERNEL void collect_kernel(Team team, Workspace workspace, T* dst, const T* src, std::size_t n,
                                    std::uint64_t* total, CallSite site) {
@@ -85,10 +107,32 @@ constexpr bool has_own_kernel(Collective collective, Algo algo, ReduceOp op) {
 template <class T>
 inline constexpr bool kHasKernelsByMembers = std::is_same_v<T, float> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 
+/// Launches a call that goes through shared memory, if it is one: where a kernel for its members is there, and its blocks can take
+/// it at once.
+template <Collective C, Algo A, int Members, class R>
+bool launch_landed(World& world, LaunchConfig config, const Team& team, const Workspace& workspace, const CollectiveCall& call,
+                   const R& r, CallSite site) {
+  // In the checked build members compare their calls first, which is a meeting more.
+  if constexpr (C == Collective::reduce_scatter && A == Algo::pull && Members != 0 && !ISOTOPE_CHECKED) {
+    // A multiprocessor each, as many as there usually are: more blocks may need the room that these take.
+    const std::size_t blocks = config.grid.count();
+    if (blocks > static_cast<std::size_t>(world.multiprocessors())) return false;
+    const std::size_t bytes = call.count * r.element();
+    if (!landed::can_do(call.dst, call.src, bytes, blocks)) return false;
+    config.block = landed::kThreads;
+    config.shared_bytes = landed::shared_bytes(Members);
+    world.launch<landed_kernel<R, Members>, 2 * static_cast<int>(landed::kThreads)>(config, team, workspace, call, r, landed::words_of_block(bytes, blocks), site);
+    return true;
+  } else {
+    return false;
+  }
+}
+
 template <Collective C, Algo A, bool ByMembers, class R>
 void launch_collective(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace, const CollectiveCall& call,
                        const R& r, CallSite site) {
   const auto launch = [&]<int Members>(std::integral_constant<int, Members>) {
+    if (launch_landed<C, A, Members>(world, config, team, workspace, call, r, site)) return;
     world.launch<collective_kernel<C, A, R, Members>, kCollectiveBound>(config, team, workspace, call, r, site);
   };
   if constexpr (ByMembers) {

@@ -10,6 +10,7 @@
 #include "isotope/platform/cpu/atomic.hpp"
 #include "isotope/platform/cpu/bulk_copy.hpp"
 #include "isotope/platform/cpu/copy.hpp"
+#include "isotope/platform/cpu/landing.hpp"
 #include "isotope/platform/cpu/multimem.hpp"
 #include "isotope/platform/cpu/thread.hpp"
 #if ISOTOPE_SIM
@@ -23,6 +24,7 @@
 #include "isotope/platform/cuda/atomic.hpp"
 #include "isotope/platform/cuda/bulk_copy.hpp"
 #include "isotope/platform/cuda/copy.hpp"
+#include "isotope/platform/cuda/landing.hpp"
 #include "isotope/platform/cuda/multimem.hpp"
 #include "isotope/platform/cuda/thread.hpp"
 #endif  // __CUDACC__

@@ -29,20 +29,28 @@ static_assert(kHeader >= kStages * sizeof(std::uint64_t) && kStoring < kStages);
 inline constexpr bool kThere = true;
 
 ISOTOPE_DEVICE void proxy_fence() { asm volatile("fence.proxy.async;" ::: "memory"); }
-ISOTOPE_DEVICE void make_barrier(std::uint32_t barrier) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+/// The same for one kind of memory, which is sooner done: the general one waits for stores that are under way.
+ISOTOPE_DEVICE void proxy_fence_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+ISOTOPE_DEVICE void proxy_fence_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+ISOTOPE_DEVICE void make_barrier(std::uint32_t barrier, std::uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 ISOTOPE_DEVICE void end_barrier(std::uint32_t barrier) {
   asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
-/// The barrier's phase ends with this arrival and the last of the bytes.
-ISOTOPE_DEVICE void start_load(std::uint32_t stage, const char* src, std::uint32_t bytes, std::uint32_t barrier) {
+ISOTOPE_DEVICE void arrive(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/// The barrier's phase ends with the last arrival and the last of the bytes.
+ISOTOPE_DEVICE void arrive_expecting(std::uint32_t barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+ISOTOPE_DEVICE void load(std::uint32_t stage, const char* src, std::uint32_t bytes, std::uint32_t barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(stage),
                "l"(__cvta_generic_to_global(src)), "r"(bytes), "r"(barrier)
                : "memory");
 }
-/// For this thread's own copies, which always end: no deadline.
+/// For copies of this thread's own block, which always end: no deadline.
 ISOTOPE_DEVICE void await_load(std::uint32_t barrier, std::uint32_t parity) {
   std::uint32_t done = 0;
   while (done == 0) {
@@ -70,9 +78,13 @@ ISOTOPE_DEVICE void await_stores() { asm volatile("cp.async.bulk.wait_group 0;" 
 inline constexpr bool kThere = false;
 
 ISOTOPE_DEVICE void proxy_fence() {}
-ISOTOPE_DEVICE void make_barrier(std::uint32_t) {}
+ISOTOPE_DEVICE void proxy_fence_global() {}
+ISOTOPE_DEVICE void proxy_fence_shared() {}
+ISOTOPE_DEVICE void make_barrier(std::uint32_t, std::uint32_t) {}
 ISOTOPE_DEVICE void end_barrier(std::uint32_t) {}
-ISOTOPE_DEVICE void start_load(std::uint32_t, const char*, std::uint32_t, std::uint32_t) {}
+ISOTOPE_DEVICE void arrive(std::uint32_t) {}
+ISOTOPE_DEVICE void arrive_expecting(std::uint32_t, std::uint32_t) {}
+ISOTOPE_DEVICE void load(std::uint32_t, const char*, std::uint32_t, std::uint32_t) {}
 ISOTOPE_DEVICE void await_load(std::uint32_t, std::uint32_t) {}
 ISOTOPE_DEVICE void start_store(char*, std::uint32_t, std::uint32_t) {}
 ISOTOPE_DEVICE void await_stages() {}
@@ -89,16 +101,17 @@ ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t bytes, ch
   const std::size_t even = (bytes / kStages + 127) & ~std::size_t{127};
   if (even < room) room = even > kLeastPiece ? even : room < kLeastPiece ? room : kLeastPiece;
   const auto piece = static_cast<std::uint32_t>(room);
-  const auto load = [&](std::size_t at, std::uint32_t stage) {
+  const auto fill = [&](std::size_t at, std::uint32_t stage) {
     const std::size_t left = bytes - at;
-    start_load(barriers + kHeader + stage * piece, src + at, left < piece ? static_cast<std::uint32_t>(left) : piece,
-               barriers + stage * 8);
+    const std::uint32_t n = left < piece ? static_cast<std::uint32_t>(left) : piece, barrier = barriers + stage * 8;
+    arrive_expecting(barrier, n);
+    load(barriers + kHeader + stage * piece, src + at, n, barrier);
   };
-  for (std::uint32_t stage = 0; stage < kStages; ++stage) make_barrier(barriers + stage * 8);
+  for (std::uint32_t stage = 0; stage < kStages; ++stage) make_barrier(barriers + stage * 8, 1);
   proxy_fence();  // the barriers, and what the group handed over before it met
   std::size_t next = 0;  // the first byte that no load was started for
 #pragma unroll 1
-  for (std::uint32_t stage = 0; stage < kStages && next < bytes; ++stage, next += piece) load(next, stage);
+  for (std::uint32_t stage = 0; stage < kStages && next < bytes; ++stage, next += piece) fill(next, stage);
   std::uint32_t stage = 0, parity = 0, refill = 0, stored = 0;
 #pragma unroll 1
   for (std::size_t at = 0; at < bytes; at += piece) {
@@ -113,7 +126,7 @@ ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t bytes, ch
       ++stored;
     } else if (next < bytes) {
       await_stages();
-      load(next, refill);
+      fill(next, refill);
       next += piece;
       if (++refill == kStages) refill = 0;
     }
