@@ -141,6 +141,13 @@ class CudaPe final : public GpuPe {
     return std::make_shared<cuda::GpuQueue>(gpu_, std::move(probe), static_cast<CUstream>(theirs), threads_here_ > 1);
   }
 
+  bool fits(const LaunchConfig& config, const detail::GpuKernel& kernel) override {
+    const std::uint64_t threads = config.block.count(), blocks = config.grid.count();
+    if (kernel.entry == nullptr || threads == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads)) return false;
+    const Room room = room_for(shape_of(config), kernel);
+    return room.error == 0 && blocks <= static_cast<std::uint64_t>(room.blocks) * static_cast<std::uint64_t>(multiprocessors_);
+  }
+
   void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
               void** arguments) override {
     if (kernel.entry == nullptr) {
@@ -150,8 +157,7 @@ class CudaPe final : public GpuPe {
     }
     auto* stream = dynamic_cast<cuda::GpuQueue*>(&queue);
     if (stream == nullptr) throw Error(Code::invalid_argument, "launch: the stream belongs to a World on the CPU");
-    detail::GpuLaunch how{config.grid,         config.block, config.cluster,     config.shared_bytes,
-                                nullptr,             config.cooperative, config.programmatic};
+    detail::GpuLaunch how = shape_of(config);
     if (!check_shape(how, kernel, config.resident)) how.programmatic = false;
     stream->launch_gpu(kernel, how, arguments);
   }
@@ -222,19 +228,34 @@ class CudaPe final : public GpuPe {
                             sharing_ > 1 ? fmt::format(" (shared by {} PEs)", sharing_) : std::string(), fits));
   }
 
-  int blocks_per_multiprocessor(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
+  static detail::GpuLaunch shape_of(const LaunchConfig& config) {
+    return {config.grid, config.block, config.cluster, config.shared_bytes, nullptr, config.cooperative, config.programmatic};
+  }
+
+  /// Blocks of a multiprocessor, or what CUDA said instead.
+  struct Room {
+    int blocks = 0, error = 0;
+  };
+  Room room_for(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
     const std::tuple key(kernel.entry, how.block.count(), how.shared_bytes);
     const std::lock_guard lock(mutex_);
     const auto known = blocks_.find(key);
     if (known != blocks_.end()) return known->second;
     const cuda::Current current(gpu_->context());
-    int blocks = 0;
-    if (const int error = kernel.calls->blocks_per_multiprocessor(kernel.entry, how, &blocks); error != 0) {
+    Room room;
+    room.error = kernel.calls->blocks_per_multiprocessor(kernel.entry, how, &room.blocks);
+    if (room.error == 0) blocks_[key] = room;
+    return room;
+  }
+
+  int blocks_per_multiprocessor(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
+    const Room room = room_for(how, kernel);
+    if (room.error != 0) {
       throw Error(Code::invalid_argument, fmt::format("launch: {} threads with {} bytes of shared memory on GPU {}: {}",
                                                       how.block.count(), how.shared_bytes, gpu_->index(),
-                                                      kernel.calls->error_text(error)));
+                                                      kernel.calls->error_text(room.error)));
     }
-    return blocks_[key] = blocks;
+    return room.blocks;
   }
 
   ProcessJob* job_;
@@ -250,7 +271,7 @@ class CudaPe final : public GpuPe {
   int threads_here_ = 0;           // PEs of this process on this GPU, this one among them
   std::vector<bool> on_this_gpu_;  // by rank of the World
   std::mutex mutex_;
-  std::map<std::tuple<const void*, std::uint64_t, std::size_t>, int> blocks_;
+  std::map<std::tuple<const void*, std::uint64_t, std::size_t>, Room> blocks_;
 };
 
 }  // namespace

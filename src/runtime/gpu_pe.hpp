@@ -68,6 +68,8 @@ class GpuPe {
   /// This PE's share of its GPU.
   virtual int multiprocessors() const = 0;
   virtual std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) = 0;
+  /// Whether all blocks of such a launch fit on this PE's share at once.
+  virtual bool fits(const LaunchConfig& config, const detail::GpuKernel& kernel) = 0;
   /// Throws Error(invalid_argument) for a launch that cannot be resident, with the numbers; not_supported for a kernel that
   /// was not compiled for a GPU.
   virtual void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,

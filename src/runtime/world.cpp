@@ -106,6 +106,8 @@ void World::enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& ker
   core().launch_gpu(config, config.stream ? config.stream.queue_ : core().default_stream(), kernel, arguments);
 }
 
+bool World::fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const { return core().fits_gpu(config, kernel); }
+
 bool World::drives_gpu() const { return core().drives_gpu(); }
 int World::multiprocessors() const { return core().multiprocessors(); }
 

@@ -44,6 +44,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::string bootstrap_name() const { return bootstrap_name_; }
   Heap& heap() { return *heap_; }
   bool drives_gpu() const { return gpu_ != nullptr; }
+  bool fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const { return gpu_ != nullptr && gpu_->fits(config, kernel); }
   int multiprocessors() const { return gpu_ != nullptr ? gpu_->multiprocessors() : 0; }
   const Segment& segment() const { return job_->segment(); }
 

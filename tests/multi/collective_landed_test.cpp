@@ -54,7 +54,9 @@ ISOTOPE_KERNEL void scatter_sums(Team team, Workspace workspace, float* dst, con
   char* to = reinterpret_cast<char*>(dst);
   const char* from = reinterpret_cast<const char*>(src);
   bool well = true;
-  if (round.mixed && team.rank() % 2 == 1) {
+  // GPUs without such an engine have the ordinary way alone.
+  constexpr bool kOrdinary = platform::kIsGpu && !platform::kLandsByEngine;
+  if (kOrdinary || (round.mixed && team.rank() % 2 == 1)) {
     well = detail::reduce_scatter_pull(on, Sum{}, to, from, {round.words * kFloats, round.words * kFloats});
   } else {
     well = detail::reduce_scatter_landed<Members>(on, Sum{}, to, from, round.words, round.each_block, dynamic_shared<char>().data(), [] {});

@@ -45,6 +45,17 @@ std::uint64_t value_of(World& world, const OwnedEpoch& epoch) {
   return value.get(0);
 }
 
+TEST_P(LaunchTest, SaysBeforehandWhatFits) {
+  run([](World& world) {
+    EXPECT_TRUE(world.fits<look>({}));
+    // More blocks than a GPU can hold are refused by launch, and told here. On the CPU all fit.
+    const LaunchConfig many{.grid = 1u << 20, .block = 32};
+    EXPECT_EQ(world.fits<look>(many), !world.drives_gpu());
+    const LaunchConfig roomy{.shared_bytes = kMaxSharedBytes};
+    EXPECT_EQ(world.fits<look>(roomy), !world.drives_gpu());
+  });
+}
+
 TEST_P(LaunchTest, RoundsOfPutsWithSkewedPes) {
   run([](World& world) {
     for (const std::uint32_t threads : {1u, 32u, 48u, 128u}) {

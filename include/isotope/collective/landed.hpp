@@ -8,8 +8,8 @@
 //   workers  |                                            | sum and store chunks    | sum the last |   store them   |
 //
 // - This PE's own inputs land while the members come together, for which nobody else has to be ready.
-// - The others wait at the end to hear that their inputs have been read, which is known as soon as they have landed, before they are
-//   summed. The results are this PE's alone.
+// - The others wait at the end to hear that their inputs have been read, which is known as soon as the last of them have landed, before
+//   those are summed. The results are this PE's alone.
 // - To tell them, a release waits for all stores of the multiprocessor that are under way. So the last chunks are stored after it,
 //   while the members part; the ones before have mostly arrived by then.
 //

@@ -114,14 +114,15 @@ bool launch_landed(World& world, LaunchConfig config, const Team& team, const Wo
                    const R& r, CallSite site) {
   // In the checked build members compare their calls first, which is a meeting more.
   if constexpr (C == Collective::reduce_scatter && A == Algo::pull && Members != 0 && !ISOTOPE_CHECKED) {
-    // A multiprocessor each, as many as there usually are: more blocks may need the room that these take.
-    const std::size_t blocks = config.grid.count();
-    if (blocks > static_cast<std::size_t>(world.multiprocessors())) return false;
-    const std::size_t bytes = call.count * r.element();
-    if (!landed::can_do(call.dst, call.src, bytes, blocks)) return false;
+    constexpr int kMostThreads = 2 * static_cast<int>(landed::kThreads);
+    const std::size_t blocks = config.grid.count(), bytes = call.count * r.element();
+    // A multiprocessor each, as many as there usually are: others of the same call, in a member's ordinary kernel, need room too.
+    if (blocks > static_cast<std::size_t>(world.multiprocessors()) || !landed::can_do(call.dst, call.src, bytes, blocks)) return false;
     config.block = landed::kThreads;
     config.shared_bytes = landed::shared_bytes(Members);
-    world.launch<landed_kernel<R, Members>, 2 * static_cast<int>(landed::kThreads)>(config, team, workspace, call, r, landed::words_of_block(bytes, blocks), site);
+    // There are GPUs with less shared memory.
+    if (!world.fits<landed_kernel<R, Members>, kMostThreads>(config)) return false;
+    world.launch<landed_kernel<R, Members>, kMostThreads>(config, team, workspace, call, r, landed::words_of_block(bytes, blocks), site);
     return true;
   } else {
     return false;

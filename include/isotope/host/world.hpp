@@ -163,6 +163,11 @@ class World {
     auto addresses = detail::addresses_of(bound);
     enqueue_gpu(config, detail::KernelTraits<decltype(Kernel)>::template on_gpu<Kernel, MaxThreads, Gpu>(), addresses.data());
   }
+  /// Whether all blocks of such a launch fit on this PE's share of its GPU at once, which `launch` refuses otherwise. On the CPU they do.
+  template <auto Kernel, int MaxThreads = static_cast<int>(kMaxBlockThreads), bool Gpu = ISOTOPE_GPU_COMPILER>
+  bool fits(const LaunchConfig& config) const {
+    return !drives_gpu() || fits_gpu(config, detail::KernelTraits<decltype(Kernel)>::template on_gpu<Kernel, MaxThreads, Gpu>());
+  }
   /// Whether kernels of this PE run on a GPU. Then symmetric memory is the GPU's: host code reaches it by Symmetric::read
   /// and write, not by x[i].
   bool drives_gpu() const;
@@ -206,6 +211,7 @@ class World {
   /// A kernel of the CPU on the default stream, and waits for it.
   void run_host_kernel(const LaunchConfig& config, const std::function<void()>& body);
   void enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel, void** arguments);
+  bool fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const;
   static std::size_t bytes_of(std::size_t n, std::size_t each, CallSite site);
 
   std::shared_ptr<runtime::WorldCore> core_;
