@@ -17,6 +17,7 @@
 #include "isotope/platform/sim/atomic.hpp"
 #include "isotope/platform/sim/bulk_copy.hpp"
 #include "isotope/platform/sim/copy.hpp"
+#include "isotope/platform/sim/landing.hpp"
 #include "isotope/platform/sim/thread.hpp"
 #endif  // ISOTOPE_SIM
 #if defined(__CUDACC__)

@@ -1,5 +1,5 @@
 // Where copies by the GPU's engine (bulk_copy.hpp) land in shared memory, and how a block learns of it: an mbarrier
-// that serves once. platform/cpu/landing.hpp says what each call promises. Since sm_90; before, nobody asks.
+// that serves once. platform/landing_by_word.hpp says what each call promises. Since sm_90; before, nobody asks.
 #pragma once
 
 #if defined(__CUDACC__)
