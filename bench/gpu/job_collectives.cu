@@ -1,5 +1,5 @@
-// Our collectives between PEs of a job on GPUs, replayed from a CUDA graph of 20 calls, one JSON line a figure. beside.sh
-// runs them in turns with PyTorch's and NVSHMEM's: isotope run -n 2 --platform cuda job_collectives
+// Our collectives between PEs of a job on GPUs, replayed from a CUDA graph of 20 calls, one JSON line a figure.
+// beside.sh runs them in turns with PyTorch's and NVSHMEM's: isotope run -n 2 --platform cuda job_collectives
 #include <string>
 #include <vector>
 
@@ -31,8 +31,10 @@ class Bench {
       // A word at a time is no way to move megabytes, and takes minutes.
       const bool by_words = algo == Algo::ll8 || algo == Algo::ll16 || algo == Algo::ll128 || algo == Algo::ring ||
                             algo == Algo::double_tree;
-      if ((by_words && bytes > (64 << 10)) || ((algo == Algo::lamport || algo == Algo::one_shot) && bytes > (1 << 20))) continue;
-      const double us = beside::microseconds_in_graph(raw_, [&] { world_.barrier(); }, [&] { call(How{.algo = algo}); });
+      if ((by_words && bytes > (64 << 10)) || ((algo == Algo::lamport || algo == Algo::one_shot) && bytes > (1 << 20)))
+        continue;
+      const double us =
+          beside::microseconds_in_graph(raw_, [&] { world_.barrier(); }, [&] { call(How{.algo = algo}); });
       const std::string who = algo == Algo::automatic ? "isotope" : std::string("isotope ") + name_of(algo);
       if (world_.rank() == 0) beside::print(who.c_str(), name, world_.size(), bytes, 0, 0, "us", us);
     }
@@ -42,9 +44,8 @@ class Bench {
     const auto pes = static_cast<std::size_t>(world_.size());
     bf16 *dst = dst_.data(), *src = src_.data();
     for (const std::size_t bytes : beside::kReduced)
-      measure("all_reduce", Collective::all_reduce, bytes, [&](const How& how) {
-        on_stream::all_reduce(coll_, stream_, dst, src, bytes / 2, ReduceOp::add, how);
-      });
+      measure("all_reduce", Collective::all_reduce, bytes,
+              [&](const How& how) { on_stream::all_reduce(coll_, stream_, dst, src, bytes / 2, ReduceOp::add, how); });
     for (const std::size_t bytes : beside::kGathered) {
       const std::size_t each = bytes / 2 / pes;
       measure("reduce_scatter", Collective::reduce_scatter, bytes,

@@ -1,5 +1,5 @@
-// Our primitives between PEs of a job on GPUs, one JSON line a figure. nvshmem_peer.cu measures the same of NVSHMEM, and
-// beside.sh runs the two in turns: isotope run -n 2 --platform cuda job_primitives
+// Our primitives between PEs of a job on GPUs, one JSON line a figure. nvshmem_peer.cu measures the same of NVSHMEM,
+// and beside.sh runs the two in turns: isotope run -n 2 --platform cuda job_primitives
 #include <iterator>
 #include <utility>
 
@@ -89,7 +89,8 @@ ISOTOPE_KERNEL void bulk_copies(Team team, char* dst, const char* src, std::size
 }
 ISOTOPE_KERNEL void adds(Team team, std::uint64_t* words, int rounds, int spread) {
   const Block block = this_block();
-  std::uint64_t* word = words + (block.rank() * block.size() + block.thread_rank()) * static_cast<std::uint32_t>(spread) % (1 << 16);
+  std::uint64_t* word =
+      words + (block.rank() * block.size() + block.thread_rank()) * static_cast<std::uint32_t>(spread) % (1 << 16);
   for (int i = 0; i < rounds; ++i) atomic_add(team, word, 1ull, 1);
 }
 ISOTOPE_KERNEL void fetch_adds(Team team, std::uint64_t* word, int rounds) {
@@ -113,7 +114,8 @@ class Bench {
   double time(Launch&& launch) {
     return beside::microseconds(raw_, [&] { world_.barrier(); }, launch);
   }
-  void say(const char* who, const char* name, std::size_t bytes, int blocks, int threads, const char* unit, double figure) const {
+  void say(const char* who, const char* name, std::size_t bytes, int blocks, int threads, const char* unit,
+           double figure) const {
     if (world_.rank() == 0) beside::print(who, name, pes_, bytes, blocks, threads, unit, figure);
   }
 
@@ -122,7 +124,8 @@ class Bench {
     for (const int threads : {32, 256}) {
       const LaunchConfig one{.grid = 1, .block = static_cast<std::uint32_t>(threads), .stream = stream_};
       const Team team = world_.team();
-      say("isotope", "barrier", 0, 1, threads, "us", time([&] { world_.launch<barriers>(one, team, kRounds); }) / kRounds);
+      say("isotope", "barrier", 0, 1, threads, "us",
+          time([&] { world_.launch<barriers>(one, team, kRounds); }) / kRounds);
       say("isotope", "sync", 0, 1, threads, "us",
           time([&] { world_.launch<syncs<Order::acq_rel>>(one, team, kRounds); }) / kRounds);
       say("isotope", "sync_relaxed", 0, 1, threads, "us",
@@ -142,28 +145,35 @@ class Bench {
     const LaunchConfig single{.grid = 1, .block = 1, .stream = stream_};
     const auto step = [&] { return std::exchange(next, next + kRounds); };
     say("isotope", "ping_pong_relaxed", 8, 1, 1, "us", time([&] {
-          world_.launch<ping_pong<Order::relaxed, Order::relaxed>>(single, world_.team(), flag.data(), step(), kRounds);
-        }) / kRounds);
+                                                         world_.launch<ping_pong<Order::relaxed, Order::relaxed>>(
+                                                             single, world_.team(), flag.data(), step(), kRounds);
+                                                       }) / kRounds);
     say("isotope", "ping_pong", 8, 1, 1, "us", time([&] {
-          world_.launch<ping_pong<Order::release, Order::acquire>>(single, world_.team(), flag.data(), step(), kRounds);
-        }) / kRounds);
+                                                 world_.launch<ping_pong<Order::release, Order::acquire>>(
+                                                     single, world_.team(), flag.data(), step(), kRounds);
+                                               }) / kRounds);
     constexpr std::size_t kRoom = std::end(beside::kMessages)[-1] + beside::kPlaces * beside::kPlaceBytes;
     auto from = world_.alloc_zeroed<char>(kRoom), to = world_.alloc_zeroed<char>(kRoom);
     for (const std::size_t bytes : beside::kMessages) {
       for (const int threads : beside::kMessageThreads) {
         const LaunchConfig block{.grid = 1, .block = static_cast<std::uint32_t>(threads), .stream = stream_};
-        say("isotope", "put_signal", bytes, 1, threads, "us", time([&] {
-              world_.launch<put_ping_pong>(block, world_.team(), to.data(), from.data(), bytes, flag.data(), step(), kRounds);
-            }) / kRounds / 2);
+        say("isotope", "put_signal", bytes, 1, threads, "us",
+            time([&] {
+              world_.launch<put_ping_pong>(block, world_.team(), to.data(), from.data(), bytes, flag.data(), step(),
+                                           kRounds);
+            }) / kRounds /
+                2);
         if (bytes % 16 != 0) continue;
         const Team team = world_.team();
         const int me = team.rank();
         auto* mine = reinterpret_cast<unsigned long long*>(&flag.data()->value);
-        say("by hand", "put_signal", bytes, 1, threads, "us", time([&] {
+        say("by hand", "put_signal", bytes, 1, threads, "us",
+            time([&] {
               beside::hand_ping_pong<<<1, threads, 0, raw_>>>(
                   me, reinterpret_cast<uint4*>(team.at(to.data(), 1 - me)), reinterpret_cast<const uint4*>(from.data()),
                   static_cast<unsigned>(bytes / 16), team.at(mine, 1 - me), mine, step(), kRounds);
-            }) / kRounds / 2);
+            }) / kRounds /
+                2);
       }
     }
   }
@@ -181,21 +191,23 @@ class Bench {
       const auto rate = [&](double us) { return static_cast<double>(bytes) * kRepeats / us * 1e-3; };
       const Team team = world_.team();
       say("isotope", "put", bytes, blocks, 1024, "GB/s", rate(time([&] {
-            for (int i = 0; works && i < kRepeats; ++i) world_.launch<copies<false>>(shape, team, to.data(), from.data(), bytes);
+            for (int i = 0; works && i < kRepeats; ++i)
+              world_.launch<copies<false>>(shape, team, to.data(), from.data(), bytes);
           })));
       const double put_by_hand = rate(time([&] {
         for (int i = 0; works && i < kRepeats; ++i)
           beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(reinterpret_cast<uint4*>(team.at(to.data(), 1)),
-                                                           reinterpret_cast<const uint4*>(from.data()), bytes / 16);
+                                                          reinterpret_cast<const uint4*>(from.data()), bytes / 16);
       }));
       say("by hand", "put", bytes, blocks, 1024, "GB/s", put_by_hand);
       say("isotope", "get", bytes, blocks, 1024, "GB/s", rate(time([&] {
-            for (int i = 0; works && i < kRepeats; ++i) world_.launch<copies<true>>(shape, team, to.data(), from.data(), bytes);
+            for (int i = 0; works && i < kRepeats; ++i)
+              world_.launch<copies<true>>(shape, team, to.data(), from.data(), bytes);
           })));
       const double get_by_hand = rate(time([&] {
         for (int i = 0; works && i < kRepeats; ++i)
-          beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(reinterpret_cast<uint4*>(to.data()),
-                                                           reinterpret_cast<const uint4*>(team.at(from.data(), 1)), bytes / 16);
+          beside::hand_copy<8><<<blocks, 1024, 0, raw_>>>(
+              reinterpret_cast<uint4*>(to.data()), reinterpret_cast<const uint4*>(team.at(from.data(), 1)), bytes / 16);
       }));
       say("by hand", "get", bytes, blocks, 1024, "GB/s", get_by_hand);
       // By one thread of a small block and the copy engine. The limit is the same copy by hand, by 1024 threads.
@@ -204,11 +216,13 @@ class Bench {
       bulk.block = kFew;
       bulk.shared_bytes = 6 * 32 * 1024;
       say("isotope", "put_bulk", bytes, blocks, kFew, "GB/s", rate(time([&] {
-            for (int i = 0; works && i < kRepeats; ++i) world_.launch<bulk_copies<false>>(bulk, team, to.data(), from.data(), bytes);
+            for (int i = 0; works && i < kRepeats; ++i)
+              world_.launch<bulk_copies<false>>(bulk, team, to.data(), from.data(), bytes);
           })));
       say("by hand", "put_bulk", bytes, blocks, kFew, "GB/s", put_by_hand);
       say("isotope", "get_bulk", bytes, blocks, kFew, "GB/s", rate(time([&] {
-            for (int i = 0; works && i < kRepeats; ++i) world_.launch<bulk_copies<true>>(bulk, team, to.data(), from.data(), bytes);
+            for (int i = 0; works && i < kRepeats; ++i)
+              world_.launch<bulk_copies<true>>(bulk, team, to.data(), from.data(), bytes);
           })));
       say("by hand", "get_bulk", bytes, blocks, kFew, "GB/s", get_by_hand);
     }
@@ -217,7 +231,9 @@ class Bench {
   /// Calls from the host, replayed from a graph.
   void on_streams() {
     const Team team = world_.team();
-    const auto in_graph = [&](auto call) { return beside::microseconds_in_graph(raw_, [&] { world_.barrier(); }, call); };
+    const auto in_graph = [&](auto call) {
+      return beside::microseconds_in_graph(raw_, [&] { world_.barrier(); }, call);
+    };
     say("isotope", "barrier_on_stream", 0, 0, 0, "us", in_graph([&] { on_stream::barrier(world_, stream_, team); }));
     if (pes_ != 2) return;
     const std::size_t most = beside::kOnStream[2];
@@ -226,12 +242,10 @@ class Bench {
     const bool works = world_.rank() == 0;
     const auto idle = [&] { world_.launch<fetch_adds>({.grid = 1, .block = 1, .stream = stream_}, team, nullptr, 0); };
     for (const std::size_t bytes : beside::kOnStream) {
-      say("isotope", "put_on_stream", bytes, 0, 0, "us", in_graph([&] {
-            works ? on_stream::put(world_, stream_, team, to.data(), from.data(), bytes, 1) : idle();
-          }));
-      say("isotope", "get_on_stream", bytes, 0, 0, "us", in_graph([&] {
-            works ? on_stream::get(world_, stream_, team, to.data(), from.data(), bytes, 1) : idle();
-          }));
+      say("isotope", "put_on_stream", bytes, 0, 0, "us",
+          in_graph([&] { works ? on_stream::put(world_, stream_, team, to.data(), from.data(), bytes, 1) : idle(); }));
+      say("isotope", "get_on_stream", bytes, 0, 0, "us",
+          in_graph([&] { works ? on_stream::get(world_, stream_, team, to.data(), from.data(), bytes, 1) : idle(); }));
     }
   }
 
@@ -244,7 +258,8 @@ class Bench {
       for (const int spread : {0, 1}) {
         const LaunchConfig shape{.grid = static_cast<std::uint32_t>(blocks), .block = 256, .stream = stream_};
         const double us = time([&] {
-          for (int i = 0; works && i < kRepeats; ++i) world_.launch<adds>(shape, world_.team(), words.data(), kAdds, spread);
+          for (int i = 0; works && i < kRepeats; ++i)
+            world_.launch<adds>(shape, world_.team(), words.data(), kAdds, spread);
         });
         say("isotope", spread ? "atomic_add_spread" : "atomic_add_one_word", 8, blocks, 256, "Gop/s",
             static_cast<double>(blocks) * 256 * kAdds * kRepeats / us * 1e-3);
@@ -256,8 +271,9 @@ class Bench {
     say("isotope", "registers_of_one_put", 0, 1, 1024, "registers", put.numRegs);
     const LaunchConfig single{.grid = 1, .block = 1, .stream = stream_};
     say("isotope", "fetch_add", 8, 1, 1, "us", time([&] {
-          if (works) world_.launch<fetch_adds>(single, world_.team(), words.data(), 1000);
-        }) / 1000);
+                                                 if (works)
+                                                   world_.launch<fetch_adds>(single, world_.team(), words.data(), 1000);
+                                               }) / 1000);
   }
 
  private:

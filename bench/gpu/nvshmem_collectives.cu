@@ -1,5 +1,5 @@
-// NVSHMEM's collectives on a stream, for beside.sh: RANK and SIZE from isotope run's environment, the file for the unique
-// id as the only argument. They cannot be captured in a graph, so calls follow each other on the stream.
+// NVSHMEM's collectives on a stream, for beside.sh: RANK and SIZE from isotope run's environment, the file for the
+// unique id as the only argument. They cannot be captured in a graph, so calls follow each other on the stream.
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
@@ -17,9 +17,11 @@ int main(int argc, char** argv) {
   auto* dst = static_cast<__nv_bfloat16*>(nvshmem_calloc(beside::kLargest / 2, 2));
   const auto measure = [&](const char* name, std::size_t bytes, auto call) {
     const int calls = bytes >= (4 << 20) ? 2 : 20;
-    const double us = beside::microseconds(stream, [] { nvshmem_barrier_all(); }, [&] {
-      for (int i = 0; i < calls; ++i) call();
-    });
+    const double us = beside::microseconds(
+        stream, [] { nvshmem_barrier_all(); },
+        [&] {
+          for (int i = 0; i < calls; ++i) call();
+        });
     if (me == 0) beside::print("nvshmem", name, pes, bytes, 0, 0, "us", us / calls);
   };
   for (const std::size_t bytes : beside::kReduced)
@@ -29,8 +31,10 @@ int main(int argc, char** argv) {
     const std::size_t each = bytes / 2 / static_cast<std::size_t>(pes);
     measure("reduce_scatter", bytes,
             [&] { nvshmemx_bfloat16_sum_reducescatter_on_stream(NVSHMEM_TEAM_WORLD, dst, src, each, stream); });
-    measure("all_gather", bytes, [&] { nvshmemx_bfloat16_fcollect_on_stream(NVSHMEM_TEAM_WORLD, dst, src, each, stream); });
-    measure("all_to_all", bytes, [&] { nvshmemx_bfloat16_alltoall_on_stream(NVSHMEM_TEAM_WORLD, dst, src, each, stream); });
+    measure("all_gather", bytes,
+            [&] { nvshmemx_bfloat16_fcollect_on_stream(NVSHMEM_TEAM_WORLD, dst, src, each, stream); });
+    measure("all_to_all", bytes,
+            [&] { nvshmemx_bfloat16_alltoall_on_stream(NVSHMEM_TEAM_WORLD, dst, src, each, stream); });
   }
   nvshmem_barrier_all();
   nvshmem_finalize();

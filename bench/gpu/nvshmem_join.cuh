@@ -1,5 +1,5 @@
-// How NVSHMEM's programs join: ranks from isotope run's environment, so with the same shares of the GPU as ours, and the unique
-// id through a file that PE 0 writes for the others.
+// How NVSHMEM's programs join: ranks from isotope run's environment, so with the same shares of the GPU as ours, and
+// the unique id through a file that PE 0 writes for the others.
 #pragma once
 
 #include <nvshmem.h>

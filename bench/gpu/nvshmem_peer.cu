@@ -1,4 +1,5 @@
-// NVSHMEM's primitives, as job_primitives.cu measures ours. Started by isotope run too, so with the same shares of the GPU:
+// NVSHMEM's primitives, as job_primitives.cu measures ours. Started by isotope run too, so with the same shares of the
+// GPU:
 //   isotope run -n 2 --platform cuda nvshmem_peer FILE      FILE: where PE 0 leaves the unique id for the others
 #include <nvshmem.h>
 #include <nvshmemx.h>
@@ -35,8 +36,8 @@ __global__ void ping_pong(std::uint64_t* flag, int me, std::uint64_t first, int 
     }
   }
 }
-__global__ void put_ping_pong(char* dst, const char* src, std::size_t bytes, std::uint64_t* flag, int me, std::uint64_t first,
-                              int rounds) {
+__global__ void put_ping_pong(char* dst, const char* src, std::size_t bytes, std::uint64_t* flag, int me,
+                              std::uint64_t first, int rounds) {
   const std::uint64_t end = first + rounds;
   const auto wait = [](std::uint64_t* word, std::uint64_t round) {
     if (threadIdx.x == 0) nvshmem_signal_wait_until(word, NVSHMEM_CMP_GE, round);
@@ -76,7 +77,9 @@ __global__ void fetch_adds(std::uint64_t* word, int rounds, std::uint64_t* out) 
   for (int i = 0; i < rounds; ++i) sum += nvshmem_uint64_atomic_fetch_add(beside::at_place(word, i), 1 + (sum & 1), 1);
   *out = sum;
 }
-__global__ void one_put(char* dst, const char* src, std::size_t bytes, int to) { nvshmemx_putmem_block(dst, src, bytes, to); }
+__global__ void one_put(char* dst, const char* src, std::size_t bytes, int to) {
+  nvshmemx_putmem_block(dst, src, bytes, to);
+}
 
 }  // namespace
 
@@ -117,7 +120,8 @@ int main(int argc, char** argv) {
     for (const std::size_t bytes : beside::kMessages) {
       for (const int threads : beside::kMessageThreads) {
         say("put_signal", bytes, 1, threads, "us",
-            time([&] { put_ping_pong<<<1, threads, 0, stream>>>(to, from, bytes, flag, me, step(), kRounds); }) / kRounds / 2);
+            time([&] { put_ping_pong<<<1, threads, 0, stream>>>(to, from, bytes, flag, me, step(), kRounds); }) /
+                kRounds / 2);
       }
     }
     constexpr int kRepeats = 20;
@@ -150,8 +154,8 @@ int main(int argc, char** argv) {
       }
     }
     say("fetch_add", 8, 1, 1, "us", time([&] {
-          if (works) fetch_adds<<<1, 1, 0, stream>>>(words, 1000, out);
-        }) / 1000);
+                                      if (works) fetch_adds<<<1, 1, 0, stream>>>(words, 1000, out);
+                                    }) / 1000);
     cudaFuncAttributes put{};
     cudaFuncGetAttributes(&put, one_put);
     say("registers_of_one_put", 0, 1, 1024, "registers", put.numRegs);

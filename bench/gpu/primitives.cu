@@ -1,6 +1,7 @@
 // What the device library's primitives cost on one GPU, beside the least that hand-written code needs for the same, in
 // turns in one run. PEs are streams of one process; every figure is the median over the turns.
-//   nvcc -std=c++20 --expt-relaxed-constexpr -O3 -arch=native -I include -I tests/gpu bench/gpu/primitives.cu -o primitives
+//   nvcc -std=c++20 --expt-relaxed-constexpr -O3 -arch=native -I include -I tests/gpu bench/gpu/primitives.cu -o
+//   primitives
 #include <algorithm>
 #include <functional>
 
@@ -155,8 +156,10 @@ void compare(const char* name, int pes, std::size_t bytes, int blocks, const cha
     a.push_back(first);
     b.push_back(second);
   }
-  std::printf("{\"name\": \"%s\", \"pes\": %d, \"bytes\": %zu, \"blocks\": %d, \"unit\": \"%s\", \"ours\": %.4g, \"by_hand\": %.4g}\n",
-              name, pes, bytes, blocks, unit, median(a), median(b));
+  std::printf(
+      "{\"name\": \"%s\", \"pes\": %d, \"bytes\": %zu, \"blocks\": %d, \"unit\": \"%s\", \"ours\": %.4g, \"by_hand\": "
+      "%.4g}\n",
+      name, pes, bytes, blocks, unit, median(a), median(b));
   std::fflush(stdout);
 }
 
@@ -178,12 +181,18 @@ void bench_barriers(int pes) {
     for (int pe = 0; pe < pes; ++pe) CUDA_OK(cudaStreamSynchronize(streams[pe]));
   };
   const auto us = [&](double s) { return s / rounds * 1e6; };
-  compare("barrier", pes, 0, 1, "us", job,
-          [&] { for (int pe = 0; pe < pes; ++pe) job.launch<barriers>(pe, 1, 128, job.team(pe), rounds); },
-          [&] { by_hand(true); }, us);
-  compare("sync_relaxed", pes, 0, 1, "us", job,
-          [&] { for (int pe = 0; pe < pes; ++pe) job.launch<relaxed_syncs>(pe, 1, 128, job.team(pe), rounds); },
-          [&] { by_hand(false); }, us);
+  compare(
+      "barrier", pes, 0, 1, "us", job,
+      [&] {
+        for (int pe = 0; pe < pes; ++pe) job.launch<barriers>(pe, 1, 128, job.team(pe), rounds);
+      },
+      [&] { by_hand(true); }, us);
+  compare(
+      "sync_relaxed", pes, 0, 1, "us", job,
+      [&] {
+        for (int pe = 0; pe < pes; ++pe) job.launch<relaxed_syncs>(pe, 1, 128, job.team(pe), rounds);
+      },
+      [&] { by_hand(false); }, us);
   for (int pe = 0; pe < pes; ++pe) cudaStreamDestroy(streams[pe]);
   cudaFree(flags);
 }
@@ -195,20 +204,21 @@ void bench_ping_pong(const char* name, bool ordered) {
   std::uint64_t next = 1, hand_next = 1;
   cudaStream_t streams[2];
   for (auto& stream : streams) CUDA_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  compare(name, 2, 8, 1, "us", job,
-          [&] {
-            for (int pe = 0; pe < 2; ++pe)
-              job.launch<ping_pong<Send, Receive>>(pe, 1, 1, job.team(pe), job.heap<Signal>(pe, 4096), next, rounds);
-            next += rounds;
-          },
-          [&] {
-            for (int pe = 0; pe < 2; ++pe)
-              hand_ping_pong<<<1, 1, 0, streams[pe]>>>(job.heap<std::uint64_t>(pe, 8192), job.heap<std::uint64_t>(1 - pe, 8192),
-                                                       pe, hand_next, rounds, ordered);
-            hand_next += rounds;
-            for (auto& stream : streams) CUDA_OK(cudaStreamSynchronize(stream));
-          },
-          [&](double s) { return s / rounds * 1e6; });
+  compare(
+      name, 2, 8, 1, "us", job,
+      [&] {
+        for (int pe = 0; pe < 2; ++pe)
+          job.launch<ping_pong<Send, Receive>>(pe, 1, 1, job.team(pe), job.heap<Signal>(pe, 4096), next, rounds);
+        next += rounds;
+      },
+      [&] {
+        for (int pe = 0; pe < 2; ++pe)
+          hand_ping_pong<<<1, 1, 0, streams[pe]>>>(
+              job.heap<std::uint64_t>(pe, 8192), job.heap<std::uint64_t>(1 - pe, 8192), pe, hand_next, rounds, ordered);
+        hand_next += rounds;
+        for (auto& stream : streams) CUDA_OK(cudaStreamSynchronize(stream));
+      },
+      [&](double s) { return s / rounds * 1e6; });
 }
 
 void bench_put_signal() {
@@ -219,15 +229,16 @@ void bench_put_signal() {
     for (const int threads : {32, 256, 1024}) {
       char name[64];
       std::snprintf(name, sizeof name, "put_signal_%d_threads", threads);
-      compare(name, 2, bytes, 1, "us one way", job,
-              [&] {
-                for (int pe = 0; pe < 2; ++pe)
-                  job.launch<put_ping_pong>(pe, 1, threads, job.team(pe), job.heap(pe, 1 << 20),
-                                            static_cast<const char*>(job.heap(pe, 2 << 20)), bytes,
-                                            job.heap<Signal>(pe, 4096), next, rounds);
-                next += rounds;
-              },
-              nullptr, [&](double s) { return s / rounds / 2 * 1e6; });
+      compare(
+          name, 2, bytes, 1, "us one way", job,
+          [&] {
+            for (int pe = 0; pe < 2; ++pe)
+              job.launch<put_ping_pong>(pe, 1, threads, job.team(pe), job.heap(pe, 1 << 20),
+                                        static_cast<const char*>(job.heap(pe, 2 << 20)), bytes,
+                                        job.heap<Signal>(pe, 4096), next, rounds);
+            next += rounds;
+          },
+          nullptr, [&](double s) { return s / rounds / 2 * 1e6; });
     }
   }
 }
@@ -246,14 +257,20 @@ void bench_copies() {
         CUDA_OK(cudaDeviceSynchronize());
       };
     };
-    compare("put", 2, bytes, blocks, "GB/s", job,
-            [&] { job.launch<stream_copy<false>>(0, blocks, 1024, job.team(0), job.heap(0, 40 << 20),
-                                                 static_cast<const char*>(job.heap(0)), bytes, rounds); },
-            hand(false), rate);
-    compare("get", 2, bytes, blocks, "GB/s", job,
-            [&] { job.launch<stream_copy<true>>(0, blocks, 1024, job.team(0), job.heap(0, 40 << 20),
-                                                static_cast<const char*>(job.heap(0)), bytes, rounds); },
-            hand(true), rate);
+    compare(
+        "put", 2, bytes, blocks, "GB/s", job,
+        [&] {
+          job.launch<stream_copy<false>>(0, blocks, 1024, job.team(0), job.heap(0, 40 << 20),
+                                         static_cast<const char*>(job.heap(0)), bytes, rounds);
+        },
+        hand(false), rate);
+    compare(
+        "get", 2, bytes, blocks, "GB/s", job,
+        [&] {
+          job.launch<stream_copy<true>>(0, blocks, 1024, job.team(0), job.heap(0, 40 << 20),
+                                        static_cast<const char*>(job.heap(0)), bytes, rounds);
+        },
+        hand(true), rate);
   }
 }
 
@@ -261,16 +278,19 @@ void bench_atomics() {
   OneGpuJob job(2);
   for (const int blocks : {1, 8, 32, 66}) {
     const int rounds = 20000;
-    compare("atomic_add_spread", 2, 8, blocks, "Gop/s", job,
-            [&] { job.launch<adds>(0, blocks, 256, job.team(0), job.heap<std::uint64_t>(0), rounds, true); }, nullptr,
-            [&](double s) { return static_cast<double>(rounds) * blocks * 256 / s * 1e-9; });
+    compare(
+        "atomic_add_spread", 2, 8, blocks, "Gop/s", job,
+        [&] { job.launch<adds>(0, blocks, 256, job.team(0), job.heap<std::uint64_t>(0), rounds, true); }, nullptr,
+        [&](double s) { return static_cast<double>(rounds) * blocks * 256 / s * 1e-9; });
   }
-  compare("atomic_add_one_word", 2, 8, 66, "Gop/s", job,
-          [&] { job.launch<adds>(0, 66, 256, job.team(0), job.heap<std::uint64_t>(0), 2000, false); }, nullptr,
-          [&](double s) { return 2000.0 * 66 * 256 / s * 1e-9; });
-  compare("fetch_add", 2, 8, 1, "us", job,
-          [&] { job.launch<fetch_adds>(0, 1, 1, job.team(0), job.heap<std::uint64_t>(0), 20000); }, nullptr,
-          [&](double s) { return s / 20000 * 1e6; });
+  compare(
+      "atomic_add_one_word", 2, 8, 66, "Gop/s", job,
+      [&] { job.launch<adds>(0, 66, 256, job.team(0), job.heap<std::uint64_t>(0), 2000, false); }, nullptr,
+      [&](double s) { return 2000.0 * 66 * 256 / s * 1e-9; });
+  compare(
+      "fetch_add", 2, 8, 1, "us", job,
+      [&] { job.launch<fetch_adds>(0, 1, 1, job.team(0), job.heap<std::uint64_t>(0), 20000); }, nullptr,
+      [&](double s) { return s / 20000 * 1e6; });
 }
 
 }  // namespace
@@ -284,10 +304,11 @@ int main() {
   int runtime = 0, driver = 0;
   cudaRuntimeGetVersion(&runtime);
   cudaDriverGetVersion(&driver);
-  std::printf("{\"device\": \"%s\", \"cuda_runtime\": %d, \"cuda_driver\": %d, \"nvcc\": \"%d.%d.%d\"}\n", device.name, runtime,
-              driver, __CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__);
+  std::printf("{\"device\": \"%s\", \"cuda_runtime\": %d, \"cuda_driver\": %d, \"nvcc\": \"%d.%d.%d\"}\n", device.name,
+              runtime, driver, __CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__);
   cudaFuncAttributes put{};
-  CUDA_OK(cudaFuncGetAttributes(&put, (isotope::testing::gpu_entry<one_put, Team, char*, const char*, std::size_t, int>)));
+  CUDA_OK(
+      cudaFuncGetAttributes(&put, (isotope::testing::gpu_entry<one_put, Team, char*, const char*, std::size_t, int>)));
   std::printf("{\"name\": \"registers_of_one_put\", \"ours\": %d}\n", put.numRegs);
   for (const int pes : {2, 4, 8}) bench_barriers(pes);
   bench_ping_pong<Order::relaxed, Order::relaxed>("ping_pong_relaxed", false);

@@ -1,4 +1,5 @@
-// What the two programs that are measured beside each other have in common: lines of results, and events around kernels.
+// What the two programs that are measured beside each other have in common: lines of results, and events around
+// kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,8 +15,8 @@ namespace beside {
 
 constexpr int kTurns = 7;
 
-/// Microseconds of what `launch` puts on the stream, median of kTurns after one that does not count. `meet` brings all PEs
-/// together before each.
+/// Microseconds of what `launch` puts on the stream, median of kTurns after one that does not count. `meet` brings all
+/// PEs together before each.
 template <class Meet, class Launch>
 double microseconds(cudaStream_t stream, Meet&& meet, Launch&& launch) {
   cudaEvent_t begin, end;
@@ -42,7 +43,8 @@ double microseconds(cudaStream_t stream, Meet&& meet, Launch&& launch) {
   return all.empty() ? 0 : all[all.size() / 2];
 }
 
-/// Microseconds of one call out of a graph of kCallsInGraph of them, replayed kReplays times. `call` puts one on the stream.
+/// Microseconds of one call out of a graph of kCallsInGraph of them, replayed kReplays times. `call` puts one on the
+/// stream.
 constexpr int kCallsInGraph = 20, kReplays = 10;
 template <class Meet, class Call>
 double microseconds_in_graph(cudaStream_t stream, Meet&& meet, Call&& call) {
@@ -71,20 +73,24 @@ inline constexpr std::size_t kReduced[] = {1 << 10, 8 << 10, 64 << 10, 512 << 10
 inline constexpr std::size_t kGathered[] = {64 << 10, 4 << 20};
 inline constexpr std::size_t kLargest = 64 << 20;
 
-inline void print(const char* who, const char* name, int pes, std::size_t bytes, int blocks, int threads, const char* unit,
-                  double figure) {
+inline void print(const char* who, const char* name, int pes, std::size_t bytes, int blocks, int threads,
+                  const char* unit, double figure) {
   if (!std::isfinite(figure) || figure <= 0) return;  // it failed, and has said so
-  std::printf("{\"who\": \"%s\", \"name\": \"%s\", \"pes\": %d, \"bytes\": %zu, \"blocks\": %d, \"threads\": %d, \"unit\": \"%s\", "
-              "\"figure\": %.5g}\n",
-              who, name, pes, bytes, blocks, threads, unit, figure);
+  std::printf(
+      "{\"who\": \"%s\", \"name\": \"%s\", \"pes\": %d, \"bytes\": %zu, \"blocks\": %d, \"threads\": %d, \"unit\": "
+      "\"%s\", "
+      "\"figure\": %.5g}\n",
+      who, name, pes, bytes, blocks, threads, unit, figure);
   std::fflush(stdout);
 }
 
-/// Rounds of messages and of single words go through places 4 KiB apart. How long an access takes depends on which part of the L2 cache
-/// holds the word, near to the multiprocessor or far from it: with one place, a start's luck is up to half of the figure.
+/// Rounds of messages and of single words go through places 4 KiB apart. How long an access takes depends on which part
+/// of the L2 cache holds the word, near to the multiprocessor or far from it: with one place, a start's luck is up to
+/// half of the figure.
 inline constexpr std::size_t kPlaces = 32, kPlaceBytes = 4096;
 __host__ __device__ inline std::size_t place(std::uint64_t round) { return round % kPlaces * kPlaceBytes; }
-/// Worked out here, before a round, and not where it is used, after a wait: that would be the benchmark's time and not the message's.
+/// Worked out here, before a round, and not where it is used, after a wait: that would be the benchmark's time and not
+/// the message's.
 template <class T>
 __host__ __device__ inline T* at_place(T* first, std::uint64_t round) {
   T* p = first + place(round) / sizeof(T);
@@ -108,7 +114,9 @@ inline constexpr int kMessageThreads[] = {32, 256, 512, 1024};
 /// Copies that the host enqueues, with the whole of the PE's share of the GPU.
 inline constexpr std::size_t kOnStream[] = {64 << 10, 4 << 20, 64 << 20};
 inline constexpr int kCopyBlocks[] = {1, 8, 32, 64};
-inline std::size_t copy_bytes(int blocks) { return std::min<std::size_t>(std::size_t{64} << 20, std::size_t(blocks) << 22); }
+inline std::size_t copy_bytes(int blocks) {
+  return std::min<std::size_t>(std::size_t{64} << 20, std::size_t(blocks) << 22);
+}
 /// Blocks of the atomics: as many as the PE's share of the GPU has multiprocessors, at most.
 inline std::vector<int> atomic_blocks(int pes) { return {1, 8, 32, 132 / pes}; }
 
@@ -129,8 +137,8 @@ __global__ void __launch_bounds__(1024) hand_copy(uint4* dst, const uint4* src, 
   for (; i < each; i += blockDim.x) dst[i] = src[i];
 }
 
-/// One way and back of a message with its flag, between two blocks, as short as we can write it: PTX for this GPU alone, no
-/// deadline and nobody to tell of one, words of 16 bytes, flags that every thread knows.
+/// One way and back of a message with its flag, between two blocks, as short as we can write it: PTX for this GPU
+/// alone, no deadline and nobody to tell of one, words of 16 bytes, flags that every thread knows.
 __device__ __forceinline__ void hand_send(uint4* dst, const uint4* src, unsigned words, unsigned long long* flag,
                                           unsigned long long round) {
   constexpr unsigned kDeep = 4;
@@ -164,9 +172,9 @@ __device__ __forceinline__ void hand_receive(const unsigned long long* flag, uns
   }
   __syncthreads();
 }
-inline __global__ void __launch_bounds__(1024) hand_ping_pong(int me, uint4* dst, const uint4* src, unsigned words,
-                                                              unsigned long long* theirs, const unsigned long long* mine,
-                                                              unsigned long long first, int rounds) {
+inline __global__ void __launch_bounds__(1024)
+    hand_ping_pong(int me, uint4* dst, const uint4* src, unsigned words, unsigned long long* theirs,
+                   const unsigned long long* mine, unsigned long long first, int rounds) {
   uint4* to = at_place(dst, first);
   const uint4* from = at_place(src, first);
   unsigned long long* flag = at_place(theirs, first);

@@ -67,8 +67,8 @@ double JobBench::timed_block(const Contestant& contestant, long n, bool measured
   const auto start = std::chrono::steady_clock::now();
   contestant.run(n);
   const auto took = std::chrono::steady_clock::now() - start;
-  // A PE that has no part in it sleeps. In the barrier it would poll at first, on a CPU that may be the other half of the
-  // one that works.
+  // A PE that has no part in it sleeps. In the barrier it would poll at first, on a CPU that may be the other half of
+  // the one that works.
   if (measured && took < request_.block / 10) std::this_thread::sleep_for(4 * request_.block);
   return max_over_pes(std::chrono::duration<double>(took).count());
 }

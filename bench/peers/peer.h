@@ -1,5 +1,6 @@
-/* What the peers' programs have in common: blocks that grow until they are long enough for the clock, as in our own jobs, and
- * the lines "NAME BYTES SECONDS" that rank 0 writes. A program defines meet() and slowest() for its own library. */
+/* What the peers' programs have in common: blocks that grow until they are long enough for the clock, as in our own
+ * jobs, and the lines "NAME BYTES SECONDS" that rank 0 writes. A program defines meet() and slowest() for its own
+ * library. */
 #pragma once
 
 #include <stdio.h>
@@ -7,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-static void meet(void);              /* all ranks */
-static double slowest(double mine);  /* the largest of all ranks' times, on every rank */
+static void meet(void);             /* all ranks */
+static double slowest(double mine); /* the largest of all ranks' times, on every rank */
 
 static FILE* results = NULL; /* of rank 0 */
 static int rounds = 1;

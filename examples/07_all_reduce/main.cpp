@@ -1,6 +1,8 @@
-// The mean and the spread of numbers that lie on all PEs, by all-reduce: from inside a kernel, from the host, and on a stream.
+// The mean and the spread of numbers that lie on all PEs, by all-reduce: from inside a kernel, from the host, and on a
+// stream.
 //
-// Shows: Collectives, a fused kernel whose blocks each use a channel of their own, and how an algorithm is asked for by name.
+// Shows: Collectives, a fused kernel whose blocks each use a channel of their own, and how an algorithm is asked for by
+// name.
 #include <cmath>
 #include <cstdio>
 
@@ -29,9 +31,11 @@ ISOTOPE_MAIN(argc, argv) {
   auto numbers = world.alloc<double>(kEach);
   auto sums = world.alloc<double>(kBlocks);
   auto spread = world.alloc<double>(2);
-  for (std::size_t i = 0; i < kEach; ++i) numbers.set(i, static_cast<double>(world.rank() * 1000 + static_cast<int>(i)));
+  for (std::size_t i = 0; i < kEach; ++i)
+    numbers.set(i, static_cast<double>(world.rank() * 1000 + static_cast<int>(i)));
 
-  world.launch<sum>({.grid = kBlocks, .block = 32}, world.team(), coll.workspace(), Span<const double>(numbers.span()), sums.data());
+  world.launch<sum>({.grid = kBlocks, .block = 32}, world.team(), coll.workspace(), Span<const double>(numbers.span()),
+                    sums.data());
   world.synchronize();
   const double mean = (sums.get(0) + sums.get(1)) / static_cast<double>(kEach) / world.size();
 

@@ -69,8 +69,10 @@ std::vector<std::byte> StarClient::await_answer(const os::Deadline& deadline) {
     const std::uint64_t gone = deadline.elapsed_ns();
     if (gone >= patience) {
       channel_->forget(*slot_);
-      throw Error(Code::timeout, "the process that serves the rendezvous does not answer; is it stopped? "
-                  "ISOTOPE_BOOTSTRAP_DEADLINE sets how long to wait", rank());
+      throw Error(Code::timeout,
+                  "the process that serves the rendezvous does not answer; is it stopped? "
+                  "ISOTOPE_BOOTSTRAP_DEADLINE sets how long to wait",
+                  rank());
     }
     const std::uint32_t want = os::kReadable | (channel_->wants_write() ? os::kWritable : 0);
     std::array<os::PollEntry, 2> entries{

@@ -157,7 +157,8 @@ class Info : public Command {
     pages += "; transparent: " + (machine.transparent_huge_pages.empty() ? "none" : machine.transparent_huge_pages);
     section.row("pages", pages);
     if (machine.gpus.empty()) section.row("GPUs", "none that NVIDIA's driver lists");
-    for (const GpuInfo& gpu : machine.gpus) section.row("GPU", fmt::format("{} at {}", or_unknown(gpu.name), gpu.bus_id));
+    for (const GpuInfo& gpu : machine.gpus)
+      section.row("GPU", fmt::format("{} at {}", or_unknown(gpu.name), gpu.bus_id));
   }
 
   static void print_gpus(bool color) {
@@ -166,11 +167,12 @@ class Info : public Command {
     if (!platform.why_not.empty()) return section.row("none", platform.why_not);
     section.row("driver", "CUDA " + platform.driver_version);
     for (const GpuDevice& gpu : platform.gpus) {
-      section.row(fmt::format("GPU {}", gpu.index),
-                  fmt::format("{} at {}, sm_{}{}, {} multiprocessors, {}; multicast: {}; fabric: {}{}", gpu.name, gpu.bus_id,
-                              gpu.capability_major, gpu.capability_minor, gpu.multiprocessors, bytes_text(gpu.memory_bytes),
-                              gpu.multicast ? "yes" : "no", gpu.fabric ? "yes" : "no (memory travels as descriptors)",
-                              gpu.shares_memory ? "" : "; cannot share memory, so PEs cannot drive it"));
+      section.row(
+          fmt::format("GPU {}", gpu.index),
+          fmt::format("{} at {}, sm_{}{}, {} multiprocessors, {}; multicast: {}; fabric: {}{}", gpu.name, gpu.bus_id,
+                      gpu.capability_major, gpu.capability_minor, gpu.multiprocessors, bytes_text(gpu.memory_bytes),
+                      gpu.multicast ? "yes" : "no", gpu.fabric ? "yes" : "no (memory travels as descriptors)",
+                      gpu.shares_memory ? "" : "; cannot share memory, so PEs cannot drive it"));
     }
     // Row: who reaches. Column: whose memory. * where remote atomics are the hardware's own.
     std::string header;

@@ -81,13 +81,14 @@ std::vector<Algo> algorithms_of(Collective collective) {
 ChoiceTable ChoiceTable::built_in_for_gpus() {
   using enum Collective;
   // Data that carries its own flag while a thread has few words of it; then whole buffers between two meetings. From
-  // bench/results/h200-collectives-steps.json, where 2, 4 and 8 PEs share a GPU; a limit is the last size at which it was fastest.
+  // bench/results/h200-collectives-steps.json, where 2, 4 and 8 PEs share a GPU; a limit is the last size at which it
+  // was fastest.
   constexpr std::size_t kKiB = 1024;
   struct Limits {
     int pes;
     struct {
       std::size_t ll8, lamport;
-    } reduced;  // the whole
+    } reduced;              // the whole
     std::size_t scattered;  // a member's block, by ll8; among 8 smaller ones than 4 KiB were not measured
     struct {
       std::size_t ll8, ll16;
@@ -98,7 +99,9 @@ ChoiceTable ChoiceTable::built_in_for_gpus() {
        {Limits{2, {32 * kKiB, 256 * kKiB}, 64 * kKiB, {32 * kKiB, 256 * kKiB}, {32 * kKiB, 256 * kKiB}},
         Limits{4, {32 * kKiB, 64 * kKiB}, 32 * kKiB, {32 * kKiB, 64 * kKiB}, {32 * kKiB, 128 * kKiB}},
         Limits{8, {8 * kKiB, 32 * kKiB}, 2 * kKiB, {8 * kKiB, 16 * kKiB}, {8 * kKiB, 16 * kKiB}}}) {
-    const auto add = [&](Collective collective, std::size_t bytes, Algo algo) { rows.push_back({collective, most.pes, bytes, algo}); };
+    const auto add = [&](Collective collective, std::size_t bytes, Algo algo) {
+      rows.push_back({collective, most.pes, bytes, algo});
+    };
     add(all_reduce, most.reduced.ll8, Algo::ll8);
     add(all_reduce, most.reduced.lamport, Algo::lamport);
     add(all_reduce, kAnyBytes, Algo::two_shot);
@@ -122,8 +125,8 @@ ChoiceTable ChoiceTable::built_in() {
   using enum Collective;
   std::vector<ChoiceRow> rows;
   for (const int pes : {2, 4, 8}) {
-    // One message less each way is worth filling slots, and among more than two a longer sum. The limits of eager are from
-    // bench/results/cpu-tuning-zen4.txt.
+    // One message less each way is worth filling slots, and among more than two a longer sum. The limits of eager are
+    // from bench/results/cpu-tuning-zen4.txt.
     rows.push_back({all_reduce, pes, pes > 2 ? std::size_t{4096} : 1024, Algo::one_shot});
     rows.insert(rows.end(), {{all_reduce, pes, kAnyBytes, Algo::two_shot},
                              {reduce, pes, kAnyBytes, Algo::two_shot},
@@ -153,7 +156,8 @@ ChoiceTable ChoiceTable::parse(std::string_view text, const std::string& name) {
     try {
       if (at == 1) {
         if (line != kHeader)
-          throw Error(Code::invalid_argument, fmt::format("'{}' was expected as the first line; `isotope tune` writes such files", kHeader));
+          throw Error(Code::invalid_argument,
+                      fmt::format("'{}' was expected as the first line; `isotope tune` writes such files", kHeader));
       } else if (line.find_first_not_of(" \t\r") != std::string::npos && line[line.find_first_not_of(" \t")] != '#') {
         rows.push_back(parse_row(line));
       }

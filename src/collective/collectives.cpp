@@ -71,7 +71,9 @@ Collectives::Collectives(World& world, const WorkspaceOptions& options, CallSite
 Collectives::Collectives(World& world, const Team& team, const WorkspaceOptions& options, CallSite site)
     : world_(&world), team_(team) {
   if (options.channels < 0 || options.channels > 1024)
-    throw Error(Code::invalid_argument, fmt::format("{} channels; 1 to 1024 were expected, or 0 for the default", options.channels), world.rank(), Error::kNobody, site);
+    throw Error(Code::invalid_argument,
+                fmt::format("{} channels; 1 to 1024 were expected, or 0 for the default", options.channels),
+                world.rank(), Error::kNobody, site);
   const runtime::Knobs knobs = runtime::read_knobs();
   choices_ = std::make_shared<Choices>(Choices{ChoiceTable::load(knobs.tune_file, world.drives_gpu()),
                                                ChoiceTable::built_in(world.drives_gpu()), knobs.trace_choices});
@@ -114,7 +116,8 @@ void Collectives::agree_on_choices(CallSite site) const {
     world_->barrier(site);
     throw Error(Code::mismatch,
                 fmt::format("PE {} has another table of choices than PE {} ({} here): let all PEs read the same "
-                            "ISOTOPE_TUNE_FILE", pe, world_->rank(), choices_->table.name()),
+                            "ISOTOPE_TUNE_FILE",
+                            pe, world_->rank(), choices_->table.name()),
                 world_->rank(), pe, site);
   }
   world_->barrier(site);
@@ -144,7 +147,8 @@ void Collectives::refuse(Code code, const std::string& what, const std::string& 
 void Collectives::require_symmetric(const char* call, const char* argument, const void* p, std::size_t bytes,
                                     CallSite site) const {
   if (passes_as_symmetric(*world_, team_, p, bytes)) return;
-  refuse(Code::not_symmetric, call, fmt::format("{} ({} bytes) does not lie in one symmetric object", argument, bytes), site);
+  refuse(Code::not_symmetric, call, fmt::format("{} ({} bytes) does not lie in one symmetric object", argument, bytes),
+         site);
 }
 
 void Collectives::check(CollectiveCall& call, CallSite site) const {
@@ -152,12 +156,14 @@ void Collectives::check(CollectiveCall& call, CallSite site) const {
   require_member(name_of(call.collective), site);
   if (const char* why = why_not(call.collective, call.algo, call.type, call.op)) bad(Code::not_supported, why);
   if (call.root < 0 || call.root >= team_.size())
-    bad(Code::out_of_range, fmt::format("the root is {}; a rank of the team, 0 to {}, was expected", call.root, team_.size() - 1));
+    bad(Code::out_of_range,
+        fmt::format("the root is {}; a rank of the team, 0 to {}, was expected", call.root, team_.size() - 1));
   const std::size_t element = size_of(call.type), members = static_cast<std::size_t>(team_.size());
   if (call.count > kAnyBytes / 16 / element / members)
     bad(Code::out_of_range, fmt::format("{} elements are more than an address space holds", call.count));
   if (call.count != 0 && (call.dst == nullptr || call.src == nullptr))
-    bad(Code::invalid_argument, fmt::format("{} is null with {} elements", call.dst == nullptr ? "dst" : "src", call.count));
+    bad(Code::invalid_argument,
+        fmt::format("{} is null with {} elements", call.dst == nullptr ? "dst" : "src", call.count));
   choose(call);
   if (!detail::overlap_is_allowed(call, element, team_.rank(), team_.size()))
     bad(Code::invalid_argument, "dst and src overlap where they may not; calls.hpp says where they may be the same");
@@ -173,17 +179,19 @@ void Collectives::check(CollectiveCall& call, CallSite site) const {
   if (needs.src) require("src", call.src, elements.src);
 }
 
-void Collectives::check_collect(const void* dst, const void* src, std::size_t n, std::size_t element, CallSite site) const {
+void Collectives::check_collect(const void* dst, const void* src, std::size_t n, std::size_t element,
+                                CallSite site) const {
   require_member("collect", site);
   if (n > kAnyBytes / 16 / element)
     refuse(Code::out_of_range, "collect", fmt::format("{} elements are more than an address space holds", n), site);
-  if (n != 0 && src == nullptr) refuse(Code::invalid_argument, "collect", fmt::format("src is null with {} elements", n), site);
+  if (n != 0 && src == nullptr)
+    refuse(Code::invalid_argument, "collect", fmt::format("src is null with {} elements", n), site);
   // What all members bring is known once they have told; the checked build holds dst against that.
   if (dst != nullptr || n != 0) require_symmetric("collect", "dst", dst, n * element, site);
 }
 
-void Collectives::check_all_to_all_v(const void* dst_offsets, const void* src, const void* counts, const void* src_offsets,
-                                     CallSite site) const {
+void Collectives::check_all_to_all_v(const void* dst_offsets, const void* src, const void* counts,
+                                     const void* src_offsets, CallSite site) const {
   constexpr const char* kCall = "all_to_all_v";
   require_member(kCall, site);
   const std::size_t entries = static_cast<std::size_t>(team_.size()) * sizeof(std::uint64_t);
@@ -210,15 +218,16 @@ void Collectives::choose(CollectiveCall& call) const {
       constexpr std::size_t kMostPackets = 64 << 10;
       const bool lamport = call.collective == Collective::all_reduce && call.algo == Algo::ll8 && is_float(call.type);
       const Algo packets = lamport ? Algo::lamport : Algo::ll16;
-      const bool as_packets = is_of_packets(call.algo) && bytes <= kMostPackets && why_not(call.collective, packets, call.type, call.op) == nullptr;
+      const bool as_packets = is_of_packets(call.algo) && bytes <= kMostPackets &&
+                              why_not(call.collective, packets, call.type, call.op) == nullptr;
       call.algo = as_packets ? packets : detail::default_algorithm(call.collective, call.type, bytes);
       if (call.collective == Collective::all_to_all && call.dst == call.src)
         call.algo = world_->drives_gpu() ? Algo::ll16 : Algo::eager;
     }
   }
   if (choices_->trace) {
-    runtime::log_trace(fmt::format("PE {}: {}, {} bytes, {} members: {} ({})", world_->rank(), name_of(call.collective), bytes,
-                                  team_.size(), name_of(call.algo), by));
+    runtime::log_trace(fmt::format("PE {}: {}, {} bytes, {} members: {} ({})", world_->rank(), name_of(call.collective),
+                                   bytes, team_.size(), name_of(call.algo), by));
   }
 }
 
@@ -240,12 +249,19 @@ LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, cons
   // A word or a packet for each thread while there are blocks to have, then more for each.
   constexpr std::size_t kWarp = 32;
   const std::size_t few = is_of_packets(call.algo) ? 128 : 256;
-  const std::size_t words = up(bytes_by_member(call, static_cast<std::size_t>(team_.size())), bytes_of_thread(call.algo));
+  const std::size_t words =
+      up(bytes_by_member(call, static_cast<std::size_t>(team_.size())), bytes_of_thread(call.algo));
   const std::size_t blocks = how.blocks != 0 ? how.blocks : std::clamp<std::size_t>(up(words, few), 1, most);
   if (blocks > most)
-    throw Error(Code::out_of_range, fmt::format("{} blocks; the workspace has {} channels (WorkspaceOptions::channels)", blocks, most), world_->rank());
-  const std::size_t threads = std::clamp<std::size_t>(up(up(words, blocks), kWarp) * kWarp, kWarp, detail::kCollectiveThreads);
-  return {.grid = static_cast<std::uint32_t>(blocks), .block = static_cast<std::uint32_t>(threads), .stream = stream, .programmatic = true};
+    throw Error(Code::out_of_range,
+                fmt::format("{} blocks; the workspace has {} channels (WorkspaceOptions::channels)", blocks, most),
+                world_->rank());
+  const std::size_t threads =
+      std::clamp<std::size_t>(up(up(words, blocks), kWarp) * kWarp, kWarp, detail::kCollectiveThreads);
+  return {.grid = static_cast<std::uint32_t>(blocks),
+          .block = static_cast<std::uint32_t>(threads),
+          .stream = stream,
+          .programmatic = true};
 }
 
 }  // namespace isotope

@@ -38,9 +38,8 @@ using Row = std::array<ReductionCalls, kOps>;
 
 template <class T, Accumulate A>
 constexpr Row row_of() {
-  return {calls_of<T, ReduceOp::add, A>(),      calls_of<T, ReduceOp::min, A>(),
-          calls_of<T, ReduceOp::max, A>(),      calls_of<T, ReduceOp::bit_and, A>(),
-          calls_of<T, ReduceOp::bit_or, A>(),   calls_of<T, ReduceOp::bit_xor, A>(),
+  return {calls_of<T, ReduceOp::add, A>(),      calls_of<T, ReduceOp::min, A>(),    calls_of<T, ReduceOp::max, A>(),
+          calls_of<T, ReduceOp::bit_and, A>(),  calls_of<T, ReduceOp::bit_or, A>(), calls_of<T, ReduceOp::bit_xor, A>(),
           calls_of<T, ReduceOp::multiply, A>(), calls_of<T, ReduceOp::average, A>()};
 }
 
@@ -71,11 +70,12 @@ const ReductionCalls* find_reduction(DataType type, ReduceOp op, Accumulate accu
 AnyReduction::AnyReduction(DataType type, ReduceOp op, Accumulate accumulate, CallSite site)
     : type_(type), op_(op), calls_(detail::find_reduction(type, op, accumulate)) {
   if (calls_ == nullptr) {
-    throw Error(Code::not_supported,
-                fmt::format("there is no {} of {}: floats have add, min, max, multiply and average, integers the bitwise "
-                            "ones besides",
-                            name_of(op), name_of(type)),
-                Error::kNobody, Error::kNobody, site);
+    throw Error(
+        Code::not_supported,
+        fmt::format("there is no {} of {}: floats have add, min, max, multiply and average, integers the bitwise "
+                    "ones besides",
+                    name_of(op), name_of(type)),
+        Error::kNobody, Error::kNobody, site);
   }
 }
 

@@ -5,11 +5,7 @@
 namespace isotope::cuda {
 
 AddressSpace::AddressSpace(const Gpu& gpu, int slots, std::uint64_t slot_bytes)
-    : calls_(&gpu.calls()),
-      context_(gpu.context()),
-      slots_(slots),
-      slot_bytes_(slot_bytes),
-      devices_{gpu.device()} {
+    : calls_(&gpu.calls()), context_(gpu.context()), slots_(slots), slot_bytes_(slot_bytes), devices_{gpu.device()} {
   const Current current(context_);
   CUdeviceptr base = 0;
   check(calls_->cuMemAddressReserve(&base, slot_bytes * static_cast<std::uint64_t>(slots), kChunkGranule, 0, 0),

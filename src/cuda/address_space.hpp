@@ -1,4 +1,5 @@
-// The GPU's side of a World's address reservation: one slot per PE at equal stride, and the physical memory mapped there.
+// The GPU's side of a World's address reservation: one slot per PE at equal stride, and the physical memory mapped
+// there.
 //
 // PEs that are threads of one process share one of these, since a heap is mapped once per process.
 #pragma once
@@ -21,9 +22,7 @@ class AddressSpace {
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
-  std::byte* slot(int rank) const noexcept {
-    return base_ + static_cast<std::uint64_t>(rank) * slot_bytes_;
-  }
+  std::byte* slot(int rank) const noexcept { return base_ + static_cast<std::uint64_t>(rank) * slot_bytes_; }
   /// The rank whose slot holds `address`, or kNoPe.
   int slot_of(const void* address) const noexcept;
   /// Another PE of this process uses that GPU too: it gets access to all that is mapped and will be.

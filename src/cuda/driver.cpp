@@ -67,7 +67,8 @@ Found look() {
   constexpr int kNewer = 12010;
   const auto like = [&](const char* name, void** into) {
     CUdriverProcAddressQueryResult status{};
-    if (version < kNewer || lookup(name, into, kNewer, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS) *into = nullptr;
+    if (version < kNewer || lookup(name, into, kNewer, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS)
+      *into = nullptr;
   };
 #define X(name) like(#name, reinterpret_cast<void**>(&found.calls.name));
 #include "cuda/newer_calls.def"

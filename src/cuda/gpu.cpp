@@ -44,7 +44,8 @@ int gpu_count() {
 bool mps_answers() {
   const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
   std::error_code gone;
-  return std::filesystem::exists(std::filesystem::path(folder != nullptr ? folder : "/tmp/nvidia-mps") / "control", gone);
+  return std::filesystem::exists(std::filesystem::path(folder != nullptr ? folder : "/tmp/nvidia-mps") / "control",
+                                 gone);
 }
 
 Gpu::Gpu(int index) : calls_(&driver()), index_(index) {

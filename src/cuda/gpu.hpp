@@ -24,8 +24,8 @@ class Current {
   bool changed_ = false;
 };
 
-/// The same for destructors: does not throw, false where the driver has ended, and leaves the thread as it was, without a
-/// context too: this one may go next.
+/// The same for destructors: does not throw, false where the driver has ended, and leaves the thread as it was, without
+/// a context too: this one may go next.
 class CurrentAtEnd {
  public:
   explicit CurrentAtEnd(CUcontext context) noexcept;
@@ -40,8 +40,8 @@ class CurrentAtEnd {
 };
 
 /// A PE's hold on one GPU. Uses the primary context, which the CUDA runtime of the user's program uses too.
-/// Copies and fills run on a stream of its own that no other stream waits for: a peer's kernel may be spinning on the same
-/// GPU until this PE does something, and whatever waits for the whole device would wait for ever. Thread-safe.
+/// Copies and fills run on a stream of its own that no other stream waits for: a peer's kernel may be spinning on the
+/// same GPU until this PE does something, and whatever waits for the whole device would wait for ever. Thread-safe.
 class Gpu {
  public:
   /// Throws Error: not_supported without a driver, out_of_range when there is no such device.

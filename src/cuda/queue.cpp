@@ -25,8 +25,8 @@ class GpuEvent final : public exec::EventState {
   GpuEvent(const GpuEvent&) = delete;
   GpuEvent& operator=(const GpuEvent&) = delete;
 
-  // One that failed with its work is over too; synchronize on the stream says what happened. Inside a callback the driver
-  // answers nothing.
+  // One that failed with its work is over too; synchronize on the stream says what happened. Inside a callback the
+  // driver answers nothing.
   bool finished() const override {
     const Current current(gpu_->context());
     const CUresult result = gpu_->calls().cuEventQuery(event_);
@@ -35,8 +35,9 @@ class GpuEvent final : public exec::EventState {
   void synchronize() override {
     const Current current(gpu_->context());
     if (gpu_->calls().cuEventSynchronize(event_) == CUDA_ERROR_NOT_PERMITTED) {
-      throw Error(Code::invalid_argument, "Event::synchronize called inside a host callback of a stream; the GPU's "
-                                          "driver allows none of its calls there");
+      throw Error(Code::invalid_argument,
+                  "Event::synchronize called inside a host callback of a stream; the GPU's "
+                  "driver allows none of its calls there");
     }
   }
   CUevent event() const noexcept { return event_; }
@@ -92,11 +93,12 @@ void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how
   std::unique_lock<std::mutex> turn;
   if (paced_) turn = await_last_launch();
   if (const int error = kernel.calls->launch(kernel.entry, how, arguments); error != 0) {
-    throw Error(Code::kernel_failed,
-                fmt::format("launching {} x {} x {} blocks of {} x {} x {} threads with {} bytes of shared memory on GPU "
-                            "{}: {} (CUDA error {})",
-                            how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes,
-                            gpu_->index(), kernel.calls->error_text(error), error));
+    throw Error(
+        Code::kernel_failed,
+        fmt::format("launching {} x {} x {} blocks of {} x {} x {} threads with {} bytes of shared memory on GPU "
+                    "{}: {} (CUDA error {})",
+                    how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes,
+                    gpu_->index(), kernel.calls->error_text(error), error));
   }
   if (paced_ && !is_captured()) last_launch_ = std::make_shared<GpuEvent>(gpu_, stream_);
 }
@@ -113,8 +115,9 @@ std::unique_lock<std::mutex> GpuQueue::await_last_launch() {
   while (last_launch_ && !is_captured()) {
     const CUresult result = gpu_->calls().cuEventQuery(static_cast<const GpuEvent&>(*last_launch_).event());
     if (result == CUDA_ERROR_NOT_PERMITTED)
-      throw Error(Code::invalid_argument, "a kernel was launched inside a host callback of a stream; the GPU's driver allows "
-                                          "none of its calls there");
+      throw Error(Code::invalid_argument,
+                  "a kernel was launched inside a host callback of a stream; the GPU's driver allows "
+                  "none of its calls there");
     if (result != CUDA_ERROR_NOT_READY) break;
     std::this_thread::yield();
   }
@@ -188,7 +191,9 @@ void GpuQueue::close() noexcept {
   if (closed_.exchange(true, std::memory_order_acq_rel)) return;
   // Whoever came before is let out first; who comes later is told. Not held while waiting for the stream: a callback in
   // front of us may ask this queue something.
-  { const std::unique_lock last(in_use_); }
+  {
+    const std::unique_lock last(in_use_);
+  }
   const CurrentAtEnd current(gpu_->context());
   if (!current) return;
   gpu_->calls().cuStreamSynchronize(stream_);

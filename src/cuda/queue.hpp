@@ -17,10 +17,10 @@ namespace isotope::cuda {
 /// Unlike a queue on the CPU, one that is closed runs what was enqueued to its end: a GPU takes nothing back.
 class GpuQueue final : public exec::StreamQueue {
  public:
-  /// A stream of its own, or the caller's `theirs`, which stays the caller's. `paced`: PEs of this process share the GPU.
-  /// Where several of them have launches enqueued behind ones that wait for each other, a peer's kernel sometimes does not
-  /// start although nothing is in its way; plain CUDA does the same (docs/gpu.md). A paced queue has one launch under way:
-  /// the next one waits in the host until it is over.
+  /// A stream of its own, or the caller's `theirs`, which stays the caller's. `paced`: PEs of this process share the
+  /// GPU. Where several of them have launches enqueued behind ones that wait for each other, a peer's kernel sometimes
+  /// does not start although nothing is in its way; plain CUDA does the same (docs/gpu.md). A paced queue has one
+  /// launch under way: the next one waits in the host until it is over.
   GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr, bool paced = false);
   ~GpuQueue() override { GpuQueue::close(); }
 
@@ -43,7 +43,8 @@ class GpuQueue final : public exec::StreamQueue {
   };
 
  private:
-  /// Held by every call that uses the stream, so that close() waits for it. Throws Error(not_initialized) after close().
+  /// Held by every call that uses the stream, so that close() waits for it. Throws Error(not_initialized) after
+  /// close().
   std::shared_lock<std::shared_mutex> enter() const;
   bool is_captured() const;
   std::unique_lock<std::mutex> await_last_launch();

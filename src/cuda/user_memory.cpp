@@ -118,10 +118,10 @@ void* allocate_user_memory(std::uint64_t bytes, int device) {
   const std::uint64_t size = bytes == 0 ? kChunkGranule : (bytes + kChunkGranule - 1) / kChunkGranule * kChunkGranule;
   if (size < bytes) throw Error(Code::out_of_heap, fmt::format("{} bytes are more than any GPU has", bytes));
   // Both ways where there are two: the job that will register it has not chosen yet.
-  const CUmemAllocationProp properties =
-      memory_of(primary.device(), static_cast<CUmemAllocationHandleType>(
-                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
-                                      (fabric_works(calls, primary.device()) ? CU_MEM_HANDLE_TYPE_FABRIC : 0)));
+  const CUmemAllocationProp properties = memory_of(
+      primary.device(),
+      static_cast<CUmemAllocationHandleType>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                                             (fabric_works(calls, primary.device()) ? CU_MEM_HANDLE_TYPE_FABRIC : 0)));
   CUmemGenericAllocationHandle handle = 0;
   CUdeviceptr at = 0;
   check(calls.cuMemCreate(&handle, size, &properties, 0), "cuMemCreate", Code::out_of_heap);

@@ -28,6 +28,8 @@ void Backoff::step_slow() noexcept {
   os::sleep_ns(std::clamp(waited / 32, kShortestSleepNs, kLongestSleepNs));
 }
 
-bool Backoff::waited_longer_than(std::uint64_t ns) const noexcept { return since_ns_ != 0 && os::now_ns() - since_ns_ > ns; }
+bool Backoff::waited_longer_than(std::uint64_t ns) const noexcept {
+  return since_ns_ != 0 && os::now_ns() - since_ns_ > ns;
+}
 
 }  // namespace isotope::exec

@@ -15,8 +15,8 @@ inline void pause_cpu() noexcept {
 #endif  // processor
 }
 
-/// Where PEs outnumber the CPUs, whoever is waited for may be waiting for this CPU: then waits yield at once. A property
-/// of the process, told by whoever knows how many PEs there are.
+/// Where PEs outnumber the CPUs, whoever is waited for may be waiting for this CPU: then waits yield at once. A
+/// property of the process, told by whoever knows how many PEs there are.
 void set_crowded(bool crowded) noexcept;
 bool is_crowded() noexcept;
 

@@ -1,5 +1,5 @@
-// Copies by whatever this processor is fastest at. Plain memcpy reads every line of the target before it writes it, which costs a
-// third of the traffic once the target lies outside the nearest caches; these do not.
+// Copies by whatever this processor is fastest at. Plain memcpy reads every line of the target before it writes it,
+// which costs a third of the traffic once the target lies outside the nearest caches; these do not.
 #include <cstdint>
 #include <cstring>
 
@@ -38,7 +38,8 @@ std::size_t last_cache() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kAmdCaches = 0x8000001d, kLast = 3;
   if (__get_cpuid_count(kAmdCaches, kLast, &a, &b, &c, &d) == 0 || (a & 31) == 0) return std::size_t{32} << 20;
-  const std::size_t line = (b & 0xfff) + 1, partitions = (b >> 12 & 0x3ff) + 1, ways = (b >> 22) + 1, sets = c + std::size_t{1};
+  const std::size_t line = (b & 0xfff) + 1, partitions = (b >> 12 & 0x3ff) + 1, ways = (b >> 22) + 1,
+                    sets = c + std::size_t{1};
   return line * partitions * ways * sets;
 }
 

@@ -16,7 +16,8 @@
 
 namespace isotope::os {
 
-ChildResult run_child(bool quiet, const std::function<void(const std::function<void(const std::string&)>& send)>& work) {
+ChildResult run_child(bool quiet,
+                      const std::function<void(const std::function<void(const std::string&)>& send)>& work) {
   Pipe pipe = make_pipe();
   const pid_t child = fork_process();
   if (child == 0) {

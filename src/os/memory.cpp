@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,9 +77,10 @@ Fd take_descriptor_of(std::int32_t pid, int fd) {
   const Fd process = open_pidfd(pid);
   const long taken = ::syscall(SYS_pidfd_getfd, process.get(), fd, 0);
   if (taken < 0) {
-    throw_errno(fmt::format("taking a descriptor of process {} (pidfd_getfd); PEs of one host must run as the same user, "
-                            "in one PID namespace, and containers need CAP_SYS_PTRACE or a seccomp profile that allows it",
-                            pid));
+    throw_errno(
+        fmt::format("taking a descriptor of process {} (pidfd_getfd); PEs of one host must run as the same user, "
+                    "in one PID namespace, and containers need CAP_SYS_PTRACE or a seccomp profile that allows it",
+                    pid));
   }
   return Fd(static_cast<int>(taken));
 }

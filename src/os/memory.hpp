@@ -23,8 +23,8 @@ void grow_shared_file(int fd, std::uint64_t bytes);
 std::uint64_t file_bytes(int fd);
 /// Opens descriptor `fd` of process `pid`. Throws Error(system) saying what the kernel needs for it.
 Fd open_descriptor_of(std::int32_t pid, int fd);
-/// The descriptor itself, for those that cannot be opened anew, such as a GPU's memory. Needs the kernel's leave to look
-/// into that process, which allow_peers_to_take_descriptors() there gives.
+/// The descriptor itself, for those that cannot be opened anew, such as a GPU's memory. Needs the kernel's leave to
+/// look into that process, which allow_peers_to_take_descriptors() there gives.
 Fd take_descriptor_of(std::int32_t pid, int fd);
 void allow_peers_to_take_descriptors() noexcept;
 /// A second descriptor for the same file, close-on-exec.

@@ -41,7 +41,8 @@ std::vector<std::vector<SourceLine>> find_source_lines(const std::vector<const v
   const std::uintptr_t offset = load_offset();
   // A return address is that of the next instruction.
   for (const void* pc : pcs) command += fmt::format(" {:#x}", reinterpret_cast<std::uintptr_t>(pc) - offset - 1);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen((command + " 2>/dev/null").c_str(), "r"), ::pclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen((command + " 2>/dev/null").c_str(), "r"),
+                                                             ::pclose);
   if (pipe == nullptr) return found;
   // For each: a line with the address, then pairs of lines, function and file:line.
   std::size_t at = 0;

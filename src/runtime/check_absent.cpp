@@ -6,7 +6,8 @@ namespace isotope {
 
 CheckResult run_checked(const CheckOptions&, const std::function<void()>&) {
   throw Error(Code::not_supported,
-              "run_checked: this program was not built for the checker; build it with isotope_add_check or isotope_check_target");
+              "run_checked: this program was not built for the checker; build it with isotope_add_check or "
+              "isotope_check_target");
 }
 
 }  // namespace isotope

@@ -108,21 +108,23 @@ Error WorldCore::argument_error(const FaultRecord& fault) const {
                          as_length(fault.value));
       break;
     case Fault::mismatch:
-      return Error(Code::mismatch,
-                   fmt::format("{}{}: `{}` is {} on PE {} and {} on PE {}. All members have to make the same call; nothing "
-                               "was moved, and the team is stopped until this error has been reported",
-                               fault.call, place(fault.site), fault.argument, named(fault.argument, fault.value), rank_,
-                               named(fault.argument, fault.low), fault.high),
-                   rank_, static_cast<int>(fault.high), fault.site);
+      return Error(
+          Code::mismatch,
+          fmt::format("{}{}: `{}` is {} on PE {} and {} on PE {}. All members have to make the same call; nothing "
+                      "was moved, and the team is stopped until this error has been reported",
+                      fault.call, place(fault.site), fault.argument, named(fault.argument, fault.value), rank_,
+                      named(fault.argument, fault.low), fault.high),
+          rank_, static_cast<int>(fault.high), fault.site);
     case Fault::deadline:
     case Fault::aborted:
       break;
   }
-  return Error(detail::code_of(fault.fault),
-               fmt::format("{}{} on PE {}: `{}` is {}. The call did nothing, and the team is stopped until this error has "
-                           "been reported",
-                           fault.call, place(fault.site), rank_, fault.argument, what),
-               rank_, Error::kNobody, fault.site);
+  return Error(
+      detail::code_of(fault.fault),
+      fmt::format("{}{} on PE {}: `{}` is {}. The call did nothing, and the team is stopped until this error has "
+                  "been reported",
+                  fault.call, place(fault.site), rank_, fault.argument, what),
+      rank_, Error::kNobody, fault.site);
 }
 
 std::string WorldCore::describe(const void* address) const {

@@ -8,7 +8,9 @@ namespace isotope::runtime {
 
 int gpu_count() { return 0; }
 bool processes_share_gpus() { return false; }
-std::string why_no_gpu() { return "this build has no cuda platform (CUDA's headers were not found when it was configured)"; }
+std::string why_no_gpu() {
+  return "this build has no cuda platform (CUDA's headers were not found when it was configured)";
+}
 std::shared_ptr<GpuHold> GpuHold::take(int) { throw Error(Code::not_supported, why_no_gpu()); }
 GpuPe::Joined GpuPe::join(ProcessJob&, Exchange&, int, const Options&) {
   throw Error(Code::not_supported, why_no_gpu());

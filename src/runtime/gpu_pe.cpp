@@ -77,8 +77,8 @@ class CudaPe final : public GpuPe {
     Control control;
     const auto offset = reinterpret_cast<const char*>(&job.segment().header().abort_word) -
                         reinterpret_cast<const char*>(&job.segment().header());
-    control.abort_word = reinterpret_cast<const std::uint64_t*>(
-        static_cast<const char*>(share_->segment->device_address()) + offset);
+    control.abort_word =
+        reinterpret_cast<const std::uint64_t*>(static_cast<const char*>(share_->segment->device_address()) + offset);
     control.wait_deadline_ns = options.wait_deadline_ns;
     control.pe = rank;
     control.fault = static_cast<FaultRecord*>(fault_.data());
@@ -110,20 +110,23 @@ class CudaPe final : public GpuPe {
       seats.push_back({other.uuid, other.multicast != 0});
       threads_here_ += same_gpu && same_process;
       // Another process has its own share of the multiprocessors only where MPS was told so.
-      sharing += same_gpu && (same_process || (mine.mps != 0 && std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == nullptr));
+      sharing +=
+          same_gpu && (same_process || (mine.mps != 0 && std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == nullptr));
       if (same_gpu && !same_process && mine.mps == 0 && !allow_time_slicing) {
-        throw Error(Code::not_supported,
-                    fmt::format("PE {} and PE {} are processes that share GPU {} without MPS, so their kernels never run at "
-                                "the same time; start the job with `isotope run --platform cuda`, which brings MPS, or with "
-                                "PEs as threads, or say --allow-time-slicing",
-                                rank_, pe, gpu_->index()));
+        throw Error(
+            Code::not_supported,
+            fmt::format("PE {} and PE {} are processes that share GPU {} without MPS, so their kernels never run at "
+                        "the same time; start the job with `isotope run --platform cuda`, which brings MPS, or with "
+                        "PEs as threads, or say --allow-time-slicing",
+                        rank_, pe, gpu_->index()));
       }
       if (same_process || job_->lead_rank() != rank_) continue;
       share_->space->map(static_cast<int>(pe), 0, cuda::Chunk::import(*gpu_, other.pid, other.cells));
     }
     multiprocessors_ = std::max(1, gpu_->multiprocessors() / std::max(1, sharing));
     sharing_ = sharing;
-    multicast_ = std::make_shared<GpuMulticast>(gpu_, share_, job_->layout().slot_bytes(), rank_, std::move(seats), *cells_of_teams_);
+    multicast_ = std::make_shared<GpuMulticast>(gpu_, share_, job_->layout().slot_bytes(), rank_, std::move(seats),
+                                                *cells_of_teams_);
   }
   void met() {
     exported_ = {};
@@ -143,9 +146,11 @@ class CudaPe final : public GpuPe {
 
   bool fits(const LaunchConfig& config, const detail::GpuKernel& kernel) override {
     const std::uint64_t threads = config.block.count(), blocks = config.grid.count();
-    if (kernel.entry == nullptr || threads == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads)) return false;
+    if (kernel.entry == nullptr || threads == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads))
+      return false;
     const Room room = room_for(shape_of(config), kernel);
-    return room.error == 0 && blocks <= static_cast<std::uint64_t>(room.blocks) * static_cast<std::uint64_t>(multiprocessors_);
+    return room.error == 0 &&
+           blocks <= static_cast<std::uint64_t>(room.blocks) * static_cast<std::uint64_t>(multiprocessors_);
   }
 
   void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
@@ -169,10 +174,12 @@ class CudaPe final : public GpuPe {
     multicast_->open(id, members, over, over_members, site);
   }
 
-  TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& members, const std::vector<std::int32_t>& table) override {
+  TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& members,
+                      const std::vector<std::int32_t>& table) override {
     if (table.size() > kMostMembers) {
-      throw Error(Code::out_of_range, fmt::format("a team of {} PEs that are no arithmetic sequence; on a GPU it can have {}",
-                                                  table.size(), kMostMembers));
+      throw Error(Code::out_of_range,
+                  fmt::format("a team of {} PEs that are no arithmetic sequence; on a GPU it can have {}", table.size(),
+                              kMostMembers));
     }
     const std::uint64_t cell = id * kTeamCellBytes;
     gpu_->fill(at(cell + kWordsAt), 0, sizeof(TeamWords));
@@ -180,7 +187,8 @@ class CudaPe final : public GpuPe {
     write_state(id);
     return {reinterpret_cast<TeamState*>(at(cell + kStateAt)), reinterpret_cast<TeamWords*>(at(cell + kWordsAt)),
             table.empty() ? nullptr : reinterpret_cast<const std::int32_t*>(at(cell + kTableAt)),
-            std::all_of(members.begin(), members.end(), [&](std::int32_t pe) { return on_this_gpu_[static_cast<std::size_t>(pe)]; }),
+            std::all_of(members.begin(), members.end(),
+                        [&](std::int32_t pe) { return on_this_gpu_[static_cast<std::size_t>(pe)]; }),
             multicast_->bytes_to(id)};
   }
 
@@ -206,30 +214,34 @@ class CudaPe final : public GpuPe {
     gpu_->copy(at(id * kTeamCellBytes + kStateAt), &state, sizeof state);
   }
 
-  /// Throws for a launch that cannot be. Whether it would fit twice: once more beside the kernel before it. PEs that are
-  /// threads of one process share multiprocessors as they come: there a kernel that came early could keep out one of a peer.
+  /// Throws for a launch that cannot be. Whether it would fit twice: once more beside the kernel before it. PEs that
+  /// are threads of one process share multiprocessors as they come: there a kernel that came early could keep out one
+  /// of a peer.
   bool check_shape(const detail::GpuLaunch& how, const detail::GpuKernel& kernel, bool resident) {
     const std::uint64_t threads = how.block.count(), blocks = how.grid.count();
     if (threads == 0 || blocks == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads)) {
-      throw Error(Code::invalid_argument,
-                  fmt::format("launch: {} blocks of {} threads; at least 1 block, and 1 to {} threads were expected{}", blocks,
-                              threads, kernel.max_threads,
-                              kernel.max_threads < static_cast<int>(kMaxBlockThreads) ? " (MaxThreads of the launch)" : ""));
+      throw Error(
+          Code::invalid_argument,
+          fmt::format("launch: {} blocks of {} threads; at least 1 block, and 1 to {} threads were expected{}", blocks,
+                      threads, kernel.max_threads,
+                      kernel.max_threads < static_cast<int>(kMaxBlockThreads) ? " (MaxThreads of the launch)" : ""));
     }
     if (!resident && !how.programmatic) return false;
     const auto fits = static_cast<std::uint64_t>(blocks_per_multiprocessor(how, kernel)) *
                       static_cast<std::uint64_t>(multiprocessors_);
     if (blocks <= fits || !resident) return sharing_ <= 1 && 2 * blocks <= fits;
-    throw Error(Code::invalid_argument,
-                fmt::format("launch: {} blocks of {} threads with {} bytes of shared memory; this PE's {} multiprocessors of "
-                            "GPU {}{} hold {} at once, and blocks that wait for each other must all be there. Use fewer "
-                            "blocks, or say resident = false for a kernel that waits for nobody",
-                            blocks, threads, how.shared_bytes, multiprocessors_, gpu_->index(),
-                            sharing_ > 1 ? fmt::format(" (shared by {} PEs)", sharing_) : std::string(), fits));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("launch: {} blocks of {} threads with {} bytes of shared memory; this PE's {} multiprocessors of "
+                    "GPU {}{} hold {} at once, and blocks that wait for each other must all be there. Use fewer "
+                    "blocks, or say resident = false for a kernel that waits for nobody",
+                    blocks, threads, how.shared_bytes, multiprocessors_, gpu_->index(),
+                    sharing_ > 1 ? fmt::format(" (shared by {} PEs)", sharing_) : std::string(), fits));
   }
 
   static detail::GpuLaunch shape_of(const LaunchConfig& config) {
-    return {config.grid, config.block, config.cluster, config.shared_bytes, nullptr, config.cooperative, config.programmatic};
+    return {config.grid, config.block,       config.cluster,     config.shared_bytes,
+            nullptr,     config.cooperative, config.programmatic};
   }
 
   /// Blocks of a multiprocessor, or what CUDA said instead.
@@ -251,9 +263,9 @@ class CudaPe final : public GpuPe {
   int blocks_per_multiprocessor(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
     const Room room = room_for(how, kernel);
     if (room.error != 0) {
-      throw Error(Code::invalid_argument, fmt::format("launch: {} threads with {} bytes of shared memory on GPU {}: {}",
-                                                      how.block.count(), how.shared_bytes, gpu_->index(),
-                                                      kernel.calls->error_text(room.error)));
+      throw Error(Code::invalid_argument,
+                  fmt::format("launch: {} threads with {} bytes of shared memory on GPU {}: {}", how.block.count(),
+                              how.shared_bytes, gpu_->index(), kernel.calls->error_text(room.error)));
     }
     return room.blocks;
   }
@@ -281,7 +293,8 @@ bool processes_share_gpus() { return cuda::mps_answers(); }
 
 std::string why_no_gpu() {
   std::string why;
-  return cuda::find_driver(why) != nullptr ? (cuda::gpu_count() == 0 ? "the NVIDIA driver shows no GPU" : std::string()) : why;
+  return cuda::find_driver(why) != nullptr ? (cuda::gpu_count() == 0 ? "the NVIDIA driver shows no GPU" : std::string())
+                                           : why;
 }
 
 std::shared_ptr<GpuHold> GpuHold::take(int device) { return std::make_shared<CudaHold>(device); }

@@ -55,8 +55,8 @@ class GpuPe {
     bool fabric = false;  // memory travels as fabric handles: works on every PE
     const TeamCells* cells = nullptr;
   };
-  /// Collective over the World: every PE gets its part, or none does and all know the same `refusal`. Throws what ended the
-  /// exchange.
+  /// Collective over the World: every PE gets its part, or none does and all know the same `refusal`. Throws what ended
+  /// the exchange.
   struct Joined {
     std::unique_ptr<GpuPe> pe = nullptr;
     std::optional<Error> refusal = {};
@@ -70,18 +70,19 @@ class GpuPe {
   virtual std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) = 0;
   /// Whether all blocks of such a launch fit on this PE's share at once.
   virtual bool fits(const LaunchConfig& config, const detail::GpuKernel& kernel) = 0;
-  /// Throws Error(invalid_argument) for a launch that cannot be resident, with the numbers; not_supported for a kernel that
-  /// was not compiled for a GPU.
+  /// Throws Error(invalid_argument) for a launch that cannot be resident, with the numbers; not_supported for a kernel
+  /// that was not compiled for a GPU.
   virtual void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
                       void** arguments) = 0;
 
-  /// Collective over the team `over`, the PEs `over_members` of the World, before make_team: team `id` of `members`, empty
-  /// where this PE is in none, gets multicast addresses if its GPUs can.
+  /// Collective over the team `over`, the PEs `over_members` of the World, before make_team: team `id` of `members`,
+  /// empty where this PE is in none, gets multicast addresses if its GPUs can.
   virtual void open_multicast(std::uint32_t id, const std::vector<std::int32_t>& members, Exchange& over,
                               const std::vector<std::int32_t>& over_members, CallSite site) = 0;
-  /// Clears team `id`'s words on this GPU and says what its kernels use. `members` are ranks of the World; `table` is the
-  /// same, or empty for a strided team.
-  virtual TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& members, const std::vector<std::int32_t>& table) = 0;
+  /// Clears team `id`'s words on this GPU and says what its kernels use. `members` are ranks of the World; `table` is
+  /// the same, or empty for a strided team.
+  virtual TeamParts make_team(std::uint32_t id, const std::vector<std::int32_t>& members,
+                              const std::vector<std::int32_t>& table) = 0;
   /// After a fault was reported and no kernel runs: the teams work again.
   virtual void rearm(const std::vector<std::uint32_t>& teams) = 0;
   /// Where kernels leave word, in memory that host and GPU both see.

@@ -18,7 +18,8 @@ constexpr std::uint64_t kMaxAlignment = 2ull << 20;
 
 std::byte* Heap::address_of(const Object& object) const {
   const Layout& layout = job_->layout();
-  return memory_->slot(rank_) + (object.window.bytes != 0 ? layout.window_offset() : layout.heap_offset()) + object.offset;
+  return memory_->slot(rank_) + (object.window.bytes != 0 ? layout.window_offset() : layout.heap_offset()) +
+         object.offset;
 }
 
 Heap::Heap(ProcessJob& job, Exchange& world, std::unique_ptr<HeapMemory> memory, int rank, int size,
@@ -96,7 +97,7 @@ Heap::Block Heap::try_allocate(std::uint64_t bytes, const AllocOptions& options,
 #if ISOTOPE_CHECKED
       if (!options.zeroed) memory_->fill(data, 0xA5, end - mine.offset);
       fresh_from_ = std::max(fresh_from_, end);  // also when the call is taken back
-#endif  // ISOTOPE_CHECKED
+#endif                                           // ISOTOPE_CHECKED
       if (prefault_) memory_->prefault(data, end - mine.offset);
     } catch (const Error& error) {
       mine.fail(error.code(), error.what());

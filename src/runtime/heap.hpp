@@ -24,8 +24,8 @@ namespace isotope::runtime {
 class Heap {
  public:
   /// `max_bytes` is the cap of this PE's heap; `objects` is where kernels look objects up.
-  Heap(ProcessJob& job, Exchange& world, std::unique_ptr<HeapMemory> memory, int rank, int size, std::uint64_t max_bytes,
-       bool prefault, ObjectTable& objects);
+  Heap(ProcessJob& job, Exchange& world, std::unique_ptr<HeapMemory> memory, int rank, int size,
+       std::uint64_t max_bytes, bool prefault, ObjectTable& objects);
 
   struct Block {
     std::uint64_t id = 0;
@@ -61,7 +61,8 @@ class Heap {
   };
   void give_back(Object& object) noexcept;
   struct Proposal;
-  /// Where the memory that all offer goes: where it begins, and the range that its pieces take. Throws the same on all PEs.
+  /// Where the memory that all offer goes: where it begins, and the range that its pieces take. Throws the same on all
+  /// PEs.
   Object place_window(void* data, const std::vector<Proposal>& all, CallSite site);
   /// Of how many blocks the PEs have let go.
   struct Waiting {

@@ -33,8 +33,8 @@ class HeapMemory {
   /// Whether host code may use the memory in place.
   virtual bool on_host() const = 0;
 
-  /// Makes this PE's slot hold at least `need` bytes from its start. What the other PEs have to map then; not there() when
-  /// that is nothing. Nothing counts before keep_growth. Throws Error.
+  /// Makes this PE's slot hold at least `need` bytes from its start. What the other PEs have to map then; not there()
+  /// when that is nothing. Nothing counts before keep_growth. Throws Error.
   virtual cuda::SharedPiece grow(std::uint64_t need) = 0;
   /// Maps what PE `rank`, in process `pid`, has just grown by, as much as this PE has.
   virtual void map_growth(int rank, std::int32_t pid, const cuda::SharedPiece& piece) = 0;
@@ -47,8 +47,10 @@ class HeapMemory {
   virtual std::uint64_t window_granule() const = 0;
   /// Takes hold of memory that the user owns, until keep_window or drop_window. Throws Error for what cannot be shared.
   virtual WindowOffer offer_window(void* data, std::uint64_t bytes) = 0;
-  /// Maps what PE `rank`, in process `pid`, offers, `offset` into its window range. Called for every rank, this one too.
-  virtual void map_window(int rank, std::int32_t pid, std::uint64_t offset, std::span<const cuda::SharedPiece> pieces) = 0;
+  /// Maps what PE `rank`, in process `pid`, offers, `offset` into its window range. Called for every rank, this one
+  /// too.
+  virtual void map_window(int rank, std::int32_t pid, std::uint64_t offset,
+                          std::span<const cuda::SharedPiece> pieces) = 0;
   /// Makes the user's own addresses name what the others have mapped, where they do not yet.
   virtual void join_window() = 0;
   /// As reach_growth, of the range that the windows of all PEs lie in.

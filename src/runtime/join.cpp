@@ -185,10 +185,14 @@ void WorldCore::map_job(const Knobs& knobs) {
   if (job_->watch() != nullptr) job_->watch()->add(rank_, bootstrap_.get());
   if (choice.gpus) {
     GpuPe::Joined joined = GpuPe::join(*job_, *world.exchange, rank_,
-                                       {.gpu = std::move(bidder.gpu), .wait_deadline_ns = wait_deadline_ns_,
-                                        .allow_time_slicing = knobs.allow_time_slicing, .fabric = choice.fabric, .cells = cells_.get()});
+                                       {.gpu = std::move(bidder.gpu),
+                                        .wait_deadline_ns = wait_deadline_ns_,
+                                        .allow_time_slicing = knobs.allow_time_slicing,
+                                        .fabric = choice.fabric,
+                                        .cells = cells_.get()});
     gpu_ = std::move(joined.pe);
-    // Now, not at the first launch: the driver may make it wait until the GPU is idle, and by then peers' kernels wait for ours.
+    // Now, not at the first launch: the driver may make it wait until the GPU is idle, and by then peers' kernels wait
+    // for ours.
     if (gpu_ != nullptr) joined.refusal = failure_of_any(*world.exchange, "init", rank_, [&] { default_stream(); });
     if (joined.refusal && !choice.may_change) throw *joined.refusal;
     if (joined.refusal) {
@@ -204,8 +208,9 @@ void WorldCore::map_job(const Knobs& knobs) {
     gpu_->open_multicast(world.id, world.members, *world.exchange, world.members, {"init", 0});
     fill_team(world, rank_);  // now as kernels on the GPU see it
   }
-  heap_ = std::make_unique<Heap>(*job_, *world.exchange, gpu_ ? gpu_->memory() : host_memory(*job_, rank_, std::move(file)), rank_,
-                                 size_, heap_max, knobs.heap_prefault, gpu_ ? gpu_objects_ : control_.objects);
+  heap_ =
+      std::make_unique<Heap>(*job_, *world.exchange, gpu_ ? gpu_->memory() : host_memory(*job_, rank_, std::move(file)),
+                             rank_, size_, heap_max, knobs.heap_prefault, gpu_ ? gpu_objects_ : control_.objects);
 }
 
 }  // namespace isotope::runtime

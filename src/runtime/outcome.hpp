@@ -23,15 +23,16 @@ struct Outcome {
   }
 };
 
-/// Throws the first failure as "`call` failed on PE p: ...". `world_rank(i)` is the PE that outcome i is of; `me` throws.
+/// Throws the first failure as "`call` failed on PE p: ...". `world_rank(i)` is the PE that outcome i is of; `me`
+/// throws.
 template <class WorldRank>
 void throw_if_any_failed(const std::vector<Outcome>& outcomes, std::string_view call, int me, WorldRank&& world_rank,
                          CallSite site = {}) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].code == 0) continue;
     const int pe = world_rank(i);
-    throw Error(static_cast<Code>(outcomes[i].code), fmt::format("{} failed on PE {}: {}", call, pe, outcomes[i].message),
-                me, pe, site);
+    throw Error(static_cast<Code>(outcomes[i].code),
+                fmt::format("{} failed on PE {}: {}", call, pe, outcomes[i].message), me, pe, site);
   }
 }
 

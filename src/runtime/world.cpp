@@ -106,7 +106,9 @@ void World::enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& ker
   core().launch_gpu(config, config.stream ? config.stream.queue_ : core().default_stream(), kernel, arguments);
 }
 
-bool World::fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const { return core().fits_gpu(config, kernel); }
+bool World::fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const {
+  return core().fits_gpu(config, kernel);
+}
 
 bool World::drives_gpu() const { return core().drives_gpu(); }
 int World::multiprocessors() const { return core().multiprocessors(); }
@@ -178,7 +180,8 @@ void Allocation::check_range(const char* call, std::size_t offset, std::size_t b
 
 void Allocation::refuse_in_place() {
   throw Error(Code::not_supported,
-              "x[i] on the host, where x lies in a GPU's memory; copy with x.read() and x.write(), or x.get(i) and x.set(i, v)");
+              "x[i] on the host, where x lies in a GPU's memory; copy with x.read() and x.write(), or x.get(i) and "
+              "x.set(i, v)");
 }
 
 void Allocation::forget() noexcept {

@@ -44,7 +44,9 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::string bootstrap_name() const { return bootstrap_name_; }
   Heap& heap() { return *heap_; }
   bool drives_gpu() const { return gpu_ != nullptr; }
-  bool fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const { return gpu_ != nullptr && gpu_->fits(config, kernel); }
+  bool fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const {
+    return gpu_ != nullptr && gpu_->fits(config, kernel);
+  }
   int multiprocessors() const { return gpu_ != nullptr ? gpu_->multiprocessors() : 0; }
   const Segment& segment() const { return job_->segment(); }
 
@@ -110,10 +112,10 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
 
   std::shared_ptr<ProcessJob> job_;
   Control control_;
-  FaultRecord fault_;           // of kernels on the CPU
+  FaultRecord fault_;              // of kernels on the CPU
   FaultRecord* faults_ = &fault_;  // where this PE's kernels leave word
-  ObjectTable gpu_objects_;     // the host's copy of what kernels on a GPU look up
-  std::unique_ptr<GpuPe> gpu_;  // null: kernels run on the CPU
+  ObjectTable gpu_objects_;        // the host's copy of what kernels on a GPU look up
+  std::unique_ptr<GpuPe> gpu_;     // null: kernels run on the CPU
   std::unique_ptr<TeamCells> cells_;
   std::shared_ptr<TeamRecord> world_team_;
   std::unique_ptr<Heap> heap_;
@@ -121,7 +123,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::mutex collective_mutex_;
   std::mutex mutex_;  // guards the four below
   std::vector<std::weak_ptr<TeamRecord>> teams_;
-  std::vector<std::shared_ptr<exec::StreamQueue>> streams_;  // [0] is the default one
+  std::vector<std::shared_ptr<exec::StreamQueue>> streams_;      // [0] is the default one
   std::map<void*, std::shared_ptr<exec::StreamQueue>> wrapped_;  // of the user's streams
   bool fault_reported_ = false;
 };

@@ -20,17 +20,20 @@ std::shared_ptr<exec::StreamQueue> WorldCore::create_stream() {
 
 std::shared_ptr<exec::StreamQueue> WorldCore::make_stream() {
   const auto probe = [this] { return failure(true); };
-  return add_stream(gpu_ != nullptr ? gpu_->create_queue(probe, nullptr) : exec::StreamQueue::create(exec_limits_, probe));
+  return add_stream(gpu_ != nullptr ? gpu_->create_queue(probe, nullptr)
+                                    : exec::StreamQueue::create(exec_limits_, probe));
 }
 
 std::shared_ptr<exec::StreamQueue> WorldCore::wrap_stream(void* theirs) {
   if (gpu_ == nullptr)
-    throw Error(Code::not_supported, "wrap_stream: kernels of this PE run on the CPU, which has no CUDA streams", rank_);
-  if (theirs == nullptr) {
-    throw Error(Code::invalid_argument,
-                "wrap_stream: the stream is null, CUDA's default stream, which waits for all others and so for peers that "
-                "wait for this PE; pass one made with cudaStreamNonBlocking",
+    throw Error(Code::not_supported, "wrap_stream: kernels of this PE run on the CPU, which has no CUDA streams",
                 rank_);
+  if (theirs == nullptr) {
+    throw Error(
+        Code::invalid_argument,
+        "wrap_stream: the stream is null, CUDA's default stream, which waits for all others and so for peers that "
+        "wait for this PE; pass one made with cudaStreamNonBlocking",
+        rank_);
   }
   default_stream();  // the first of the list stays our own
   {

@@ -42,7 +42,8 @@ TeamRecord& WorldCore::record_of(const Team& team, const char* call) {
 
 void WorldCore::fill_team(TeamRecord& record, int my_rank) {
   if (!as_strided(record.members)) record.table = record.members;
-  const TeamParts host{&record.state, &cells_->cell(record.id)->words, record.table.empty() ? nullptr : record.table.data()};
+  const TeamParts host{&record.state, &cells_->cell(record.id)->words,
+                       record.table.empty() ? nullptr : record.table.data()};
   record.parts = gpu_ != nullptr ? gpu_->make_team(record.id, record.members, record.table) : host;
   record.team = TeamAccess::make(my_rank, record.members, rank_, static_cast<std::int64_t>(job_->layout().slot_bytes()),
                                  record.parts, host);
@@ -83,8 +84,8 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
   }
   if (id == 0)
     throw Error(Code::out_of_range,
-                fmt::format("{}: all {} teams of this World are in use; destroy some", call, cells_->limit() - 1), rank_,
-                kNoPe, site);
+                fmt::format("{}: all {} teams of this World are in use; destroy some", call, cells_->limit() - 1),
+                rank_, kNoPe, site);
 
   std::shared_ptr<TeamRecord> record;
   Outcome made;
@@ -96,7 +97,8 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     cells_->take(id, static_cast<int>(record->members.size()));
   }
   if (gpu_ != nullptr)
-    gpu_->open_multicast(id, record ? record->members : std::vector<std::int32_t>(), *over.exchange, over.members, site);
+    gpu_->open_multicast(id, record ? record->members : std::vector<std::int32_t>(), *over.exchange, over.members,
+                         site);
   if (record != nullptr) {
     try {
       const auto me = std::find(record->members.begin(), record->members.end(), rank_);
@@ -106,8 +108,8 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
     }
   }
   // Nobody uses the cell before every member has cleared it.
-  throw_if_any_failed(over.exchange->gather(call, made, site), call, rank_, [&](std::size_t i) { return over.members[i]; },
-                      site);
+  throw_if_any_failed(
+      over.exchange->gather(call, made, site), call, rank_, [&](std::size_t i) { return over.members[i]; }, site);
   if (record == nullptr) return nullptr;
   record->cell = cells_->cell(id);
   record->job = job_;

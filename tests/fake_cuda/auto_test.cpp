@@ -139,9 +139,9 @@ TEST_P(GpuAuto, OneThatFailsTakesAllAlong) {
 
 TEST_P(GpuAuto, OneThreadThatFailsTakesAllAlong) {
   if (!GetParam().threads) return;
-  const std::vector<std::pair<const char*, int>> all = {{"cuDevicePrimaryCtxRetain", 1}, {"cuStreamCreate", 1},
-                                                        {"cuStreamCreate", kOfDefaultStream}, {"cuMemHostAlloc", 1},
-                                                        {"cuMemCreate", 1}, {"cuMemMap", 1}};
+  const std::vector<std::pair<const char*, int>> all = {
+      {"cuDevicePrimaryCtxRetain", 1}, {"cuStreamCreate", 1}, {"cuStreamCreate", kOfDefaultStream},
+      {"cuMemHostAlloc", 1},           {"cuMemCreate", 1},    {"cuMemMap", 1}};
   for (const auto& [call, nth] : all) {
     std::atomic<int> came{0};
     const std::string said = said_by([&] {

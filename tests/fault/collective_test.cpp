@@ -35,12 +35,14 @@ INSTANTIATE_TEST_SUITE_P(All, FaultyCollective,
                          ::testing::Values(FaultShape{3, PesAs::threads}, FaultShape{5, PesAs::processes}),
                          testing::fault_shape_name);
 
-// Every PE but one makes each kind of call in turn. Who waits for the missing one is told so; with algorithms that pass data on,
-// a member may miss its neighbour instead, which itself was waiting. One of them always names the one to blame.
+// Every PE but one makes each kind of call in turn. Who waits for the missing one is told so; with algorithms that pass
+// data on, a member may miss its neighbour instead, which itself was waiting. One of them always names the one to
+// blame.
 TEST_P(FaultyCollective, EndsAtTheDeadlineWhenAMemberDoesNotCome) {
   const int absent = GetParam().pes - 1;
-  for (const Kind kind : {kKinds[0], kKinds[1], kKinds[3], kKinds[5], kKinds[8], kKinds[9], Kind{Collective::all_gather, Algo::push},
-                          Kind{Collective::broadcast, Algo::tree}, Kind{Collective::inclusive_scan, Algo::direct}}) {
+  for (const Kind kind :
+       {kKinds[0], kKinds[1], kKinds[3], kKinds[5], kKinds[8], kKinds[9], Kind{Collective::all_gather, Algo::push},
+        Kind{Collective::broadcast, Algo::tree}, Kind{Collective::inclusive_scan, Algo::direct}}) {
     SCOPED_TRACE(std::string(name_of(kind.algo)) + " " + name_of(kind.collective));
     FaultJob job(GetParam(), {.wait_deadline = milliseconds(300)});
     job.run([&](World& world, Seat& seat) {
@@ -50,7 +52,8 @@ TEST_P(FaultyCollective, EndsAtTheDeadlineWhenAMemberDoesNotCome) {
       seat.begin();
       if (world.rank() != absent) {
         seat.attempt([&] {
-          coll.run({kind.collective, kind.algo, DataType::f32, ReduceOp::add, Accumulate::wide, 0, y.data(), x.data(), kCount});
+          coll.run({kind.collective, kind.algo, DataType::f32, ReduceOp::add, Accumulate::wide, 0, y.data(), x.data(),
+                    kCount});
         });
       }
       job.meet(0);
@@ -77,7 +80,8 @@ TEST_P(FaultyCollective, EndsWhenAMemberDies) {
     Collectives coll(world, {.channels = 1, .slot_bytes = 1920});
     auto x = world.alloc<float>(kCount), y = world.alloc<float>(kCount);
     // Some rounds together first.
-    for (int again = 0; again < 3; ++again) coll.all_reduce(y.data(), x.data(), kCount, ReduceOp::add, {.algo = Algo::ring});
+    for (int again = 0; again < 3; ++again)
+      coll.all_reduce(y.data(), x.data(), kCount, ReduceOp::add, {.algo = Algo::ring});
     seat.set_ready();
     if (world.rank() == victim) sit();
     for (;;) coll.all_reduce(y.data(), x.data(), kCount, ReduceOp::add, {.algo = Algo::lamport});

@@ -1,5 +1,5 @@
-// Collectives as a GPU runs them: every algorithm from the host and on a stream, some from inside kernels and from a graph of
-// launches. The same program runs on the CPU. Run as a job; prints what failed and one line at the end.
+// Collectives as a GPU runs them: every algorithm from the host and on a stream, some from inside kernels and from a
+// graph of launches. The same program runs on the CPU. Run as a job; prints what failed and one line at the end.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -43,7 +43,8 @@ struct Buffers {
     for (std::size_t i = n; i-- > 0;)
       if (got[i] != static_cast<float>(expected(i))) wrong = i;
     const bool past = n < most && got[n] != -1.0f;
-    expect(world, wrong == n && !past, what + " of " + std::to_string(n) + (past ? " wrote past its end" : ", element " + std::to_string(wrong)));
+    expect(world, wrong == n && !past,
+           what + " of " + std::to_string(n) + (past ? " wrote past its end" : ", element " + std::to_string(wrong)));
     world.barrier();
   }
 };
@@ -108,7 +109,8 @@ void back_to_back(World& world, Collectives& coll) {
   Stream stream = world.create_stream();
   b.fill(kCount, 1);
   // Averages of averages: all equal after the first, and stay so.
-  constexpr Algo kInTurn[] = {Algo::lamport, Algo::two_shot, Algo::one_shot, Algo::lamport, Algo::ring, Algo::ll16, Algo::lamport};
+  constexpr Algo kInTurn[] = {Algo::lamport, Algo::two_shot, Algo::one_shot, Algo::lamport,
+                              Algo::ring,    Algo::ll16,     Algo::lamport};
   on_stream::all_reduce(coll, stream, b.dst.data(), b.src.data(), kCount, ReduceOp::max);
   for (int i = 0; i < 70; ++i)
     on_stream::all_reduce(coll, stream, b.dst.data(), b.dst.data(), kCount, ReduceOp::max, {.algo = kInTurn[i % 7]});
@@ -116,16 +118,20 @@ void back_to_back(World& world, Collectives& coll) {
   b.check(kCount, "70 all_reduces in a row", [&](std::size_t i) { return value(pes - 1, i, 1); });
 }
 
-/// Results of up to megabytes, which go through shared memory where buffers are aligned (collective/landed.hpp): with every other member's
-/// result not aligned, who takes the ordinary way beside the others; several calls in a row, the last one in place.
+/// Results of up to megabytes, which go through shared memory where buffers are aligned (collective/landed.hpp): with
+/// every other member's result not aligned, who takes the ordinary way beside the others; several calls in a row, the
+/// last one in place.
 template <class T>
 void scattered_sums(World& world, Collectives& coll, const char* type) {
-  constexpr std::size_t kSizes[] = {16, 4096, 33 * 128, 100 * 1000, 511 * 1024 + 16, 1 << 20, (1 << 20) + 4096, 2 << 20};
+  constexpr std::size_t kSizes[] = {16,     4096, 33 * 128, 100 * 1000, 511 * 1024 + 16, 1 << 20, (1 << 20) + 4096,
+                                    2 << 20};
   constexpr std::size_t kMost = (2 << 20) / sizeof(T);
   const int pes = world.size(), me = world.rank();
   const auto src = world.alloc<T>(kMost * static_cast<std::size_t>(pes)), dst = world.alloc<T>(kMost + 8);
   Stream stream = world.create_stream();
-  const auto small = [](int pe, std::size_t i) { return static_cast<float>((i * 7 + static_cast<std::size_t>(pe) * 13) % 31); };
+  const auto small = [](int pe, std::size_t i) {
+    return static_cast<float>((i * 7 + static_cast<std::size_t>(pe) * 13) % 31);
+  };
   for (const std::size_t bytes : kSizes) {
     const std::size_t n = bytes / sizeof(T), first = static_cast<std::size_t>(me) * n;
     for (const bool skewed : {false, true}) {
@@ -146,11 +152,15 @@ void scattered_sums(World& world, Collectives& coll, const char* type) {
       for (std::size_t i = 0; i < n; ++i) {
         float sum = 0;
         for (int pe = 0; pe < pes; ++pe) sum += small(pe, first + i);
-        if (static_cast<float>(got[i + static_cast<std::size_t>(to - dst.data())]) != sum || static_cast<float>(in_place[first + i]) != sum) ++wrong;
+        if (static_cast<float>(got[i + static_cast<std::size_t>(to - dst.data())]) != sum ||
+            static_cast<float>(in_place[first + i]) != sum)
+          ++wrong;
       }
-      for (std::size_t i = n + static_cast<std::size_t>(to - dst.data()); i < got.size(); ++i) wrong += static_cast<float>(got[i]) != -1.0f ? 1 : 0;
-      expect(world, wrong == 0, std::string("reduce_scatter of ") + type + ", " + std::to_string(bytes) + " bytes" + (skewed ? ", not all aligned: " : ": ") +
-                                    std::to_string(wrong) + " elements are wrong");
+      for (std::size_t i = n + static_cast<std::size_t>(to - dst.data()); i < got.size(); ++i)
+        wrong += static_cast<float>(got[i]) != -1.0f ? 1 : 0;
+      expect(world, wrong == 0,
+             std::string("reduce_scatter of ") + type + ", " + std::to_string(bytes) + " bytes" +
+                 (skewed ? ", not all aligned: " : ": ") + std::to_string(wrong) + " elements are wrong");
       world.barrier();
     }
   }
@@ -161,7 +171,8 @@ ISOTOPE_KERNEL void fused(Team team, Workspace workspace, float* dst, const floa
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
   const std::size_t mine = n / block.grid_size(), at = mine * block.rank();
   for (int i = 0; i < rounds; ++i)
-    if (!all_reduce<ReduceOp::add, Accumulate::wide, Algo::lamport>(block, team, channel, dst + at, src + at, mine)) return;
+    if (!all_reduce<ReduceOp::add, Accumulate::wide, Algo::lamport>(block, team, channel, dst + at, src + at, mine))
+      return;
   if (!all_reduce<ReduceOp::add, Accumulate::wide, Algo::two_shot>(this_grid(), team, workspace, dst, src, n)) return;
 }
 
@@ -169,7 +180,8 @@ void inside_a_kernel(World& world, Collectives& coll) {
   constexpr std::size_t kCount = 4096;
   const Buffers b(world, kCount);
   b.fill(kCount, 3);
-  world.launch<fused, 256>({.grid = 2, .block = 256}, coll.team(), coll.workspace(), b.dst.data(), b.src.data(), kCount, 20);
+  world.launch<fused, 256>({.grid = 2, .block = 256}, coll.team(), coll.workspace(), b.dst.data(), b.src.data(), kCount,
+                           20);
   world.synchronize();
   b.check(kCount, "all_reduce in a kernel", [&](std::size_t i) {
     int total = 0;
@@ -178,11 +190,14 @@ void inside_a_kernel(World& world, Collectives& coll) {
   });
 }
 
-/// Sums of two words whose elements are `a` and, one after the other, all other values: compared with what f32 makes of them.
+/// Sums of two words whose elements are `a` and, one after the other, all other values: compared with what f32 makes of
+/// them.
 template <class T>
-ISOTOPE_KERNEL void add_all_pairs(std::uint32_t a_first, std::uint32_t a_step, std::uint64_t* wrong, std::uint64_t* example) {
+ISOTOPE_KERNEL void add_all_pairs(std::uint32_t a_first, std::uint32_t a_step, std::uint64_t* wrong,
+                                  std::uint64_t* example) {
   const Block block = this_block();
-  const std::uint32_t rank = block.rank() * block.size() + block.thread_rank(), threads = block.grid_size() * block.size();
+  const std::uint32_t rank = block.rank() * block.size() + block.thread_rank(),
+                      threads = block.grid_size() * block.size();
   for (std::uint32_t a = a_first; a < 0x10000; a += a_step) {
     for (std::uint32_t b = rank * 8; b < 0x10000; b += threads * 8) {
       Bits128 values[2] = {};
@@ -193,7 +208,8 @@ ISOTOPE_KERNEL void add_all_pairs(std::uint32_t a_first, std::uint32_t a_step, s
       const Bits128 sums = detail::fold_word(Reduction<T, ReduceOp::add>{}, values, 2);
       for (std::uint32_t i = 0; i < 8; ++i) {
         const auto other = static_cast<std::uint16_t>(b + i);
-        const T expected(static_cast<float>(T::from_bits(static_cast<std::uint16_t>(a))) + static_cast<float>(T::from_bits(other)));
+        const T expected(static_cast<float>(T::from_bits(static_cast<std::uint16_t>(a))) +
+                         static_cast<float>(T::from_bits(other)));
         if (detail::lane<std::uint16_t>(sums, i) == expected.bits) continue;
         fetch_add(wrong, std::uint64_t{1}, Order::relaxed, Scope::device);
         store(example, std::uint64_t{a} << 32 | other);
@@ -206,12 +222,13 @@ ISOTOPE_KERNEL void add_all_pairs(std::uint32_t a_first, std::uint32_t a_step, s
 template <class T>
 void same_bits_as_through_f32(World& world, const char* type) {
   const auto found = world.alloc_zeroed<std::uint64_t>(2);
-  world.launch<add_all_pairs<T>, 256>({.grid = 8, .block = 256}, static_cast<std::uint32_t>(world.rank()), static_cast<std::uint32_t>(world.size()),
-                                      found.data(), found.data() + 1);
+  world.launch<add_all_pairs<T>, 256>({.grid = 8, .block = 256}, static_cast<std::uint32_t>(world.rank()),
+                                      static_cast<std::uint32_t>(world.size()), found.data(), found.data() + 1);
   world.synchronize();
   const auto got = found.read();
-  expect(world, got[0] == 0, std::string(type) + ": " + std::to_string(got[0]) + " sums of two differ from f32's, one of " +
-                                 std::to_string(got[1] >> 32) + " and " + std::to_string(got[1] & 0xffff) + " (bits)");
+  expect(world, got[0] == 0,
+         std::string(type) + ": " + std::to_string(got[0]) + " sums of two differ from f32's, one of " +
+             std::to_string(got[1] >> 32) + " and " + std::to_string(got[1] & 0xffff) + " (bits)");
 }
 
 }  // namespace gpu_collectives
@@ -233,6 +250,8 @@ ISOTOPE_MAIN(argc, argv) {
     same_bits_as_through_f32<bf16>(world, "bf16");
   }
   world.barrier();
-  if (world.rank() == 0) std::printf("%d PEs on %s: %d checks, %d failed\n", world.size(), world.drives_gpu() ? "a GPU" : "the CPU", checks, failures);
+  if (world.rank() == 0)
+    std::printf("%d PEs on %s: %d checks, %d failed\n", world.size(), world.drives_gpu() ? "a GPU" : "the CPU", checks,
+                failures);
   return failures == 0 ? 0 : 1;
 }

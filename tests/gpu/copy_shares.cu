@@ -1,5 +1,5 @@
-// The shares of a GPU's copies, made by the CPU one after the other: together every byte once and none beside, whatever the number
-// of threads, the length and the alignment. Needs no GPU.
+// The shares of a GPU's copies, made by the CPU one after the other: together every byte once and none beside, whatever
+// the number of threads, the length and the alignment. Needs no GPU.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +14,8 @@ using Share = void (*)(void*, const void*, std::size_t, std::uint32_t, std::uint
 
 constexpr std::size_t kRoom = 96 << 10;
 
-/// As put_signal does it: begun with this PE's own address of the target, which is aligned like the target, then finished.
+/// As put_signal does it: begun with this PE's own address of the target, which is aligned like the target, then
+/// finished.
 template <isotope::CopyBy By>
 void begin_and_finish(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size) {
   static unsigned char own[64];
@@ -35,7 +36,8 @@ Case draw(std::mt19937& random, std::uint32_t threads) {
     const std::size_t mask = aligned == 1 ? 15 : 7;
     one.to &= ~mask, one.from &= ~mask;
   }
-  const std::size_t words[] = {16u * threads, 16u * threads + 16, 8u * threads, 8u * threads + 8, one.bytes & ~std::size_t{15}};
+  const std::size_t words[] = {16u * threads, 16u * threads + 16, 8u * threads, 8u * threads + 8,
+                               one.bytes & ~std::size_t{15}};
   if (const auto which = below(8); which < 5) one.bytes = std::min<std::size_t>(words[which], 70000);
   return one;
 }
@@ -46,11 +48,12 @@ bool is_right(Share share, const Case& one, const std::vector<unsigned char>& so
   std::memset(dst, 0xee, kRoom);
   std::memset(expected, 0xee, kRoom);
   std::memcpy(expected + one.to, src + one.from, one.bytes);
-  for (std::uint32_t thread = 0; thread < one.threads; ++thread) share(dst + one.to, src + one.from, one.bytes, thread, one.threads);
+  for (std::uint32_t thread = 0; thread < one.threads; ++thread)
+    share(dst + one.to, src + one.from, one.bytes, thread, one.threads);
   if (std::memcmp(dst, expected, kRoom) == 0) return true;
   const auto* wrong = std::mismatch(dst, dst + kRoom, expected).first;
-  std::printf("%s: %zu bytes from %zu to %zu by %u threads: byte %td is wrong\n", name, one.bytes, one.from, one.to, one.threads,
-              wrong - dst - static_cast<std::ptrdiff_t>(one.to));
+  std::printf("%s: %zu bytes from %zu to %zu by %u threads: byte %td is wrong\n", name, one.bytes, one.from, one.to,
+              one.threads, wrong - dst - static_cast<std::ptrdiff_t>(one.to));
   return false;
 }
 
@@ -61,13 +64,11 @@ int main() {
   std::vector<unsigned char> source(kRoom);
   for (auto& byte : source) byte = static_cast<unsigned char>(random());
   using isotope::CopyBy;
-  const std::pair<const char*, Share> shares[] = {{"copy_share_deep", isotope::cuda::copy_share_deep},
-                                                  {"a block's", isotope::cuda::copy_share<CopyBy::block>},
-                                                  {"a warp's", isotope::cuda::copy_share<CopyBy::warp>},
-                                                  {"a thread's", isotope::cuda::copy_share<CopyBy::thread>},
-                                                  {"a block's, begun", begin_and_finish<CopyBy::block>},
-                                                  {"a warp's, begun", begin_and_finish<CopyBy::warp>},
-                                                  {"a thread's, begun", begin_and_finish<CopyBy::thread>}};
+  const std::pair<const char*, Share> shares[] = {
+      {"copy_share_deep", isotope::cuda::copy_share_deep},    {"a block's", isotope::cuda::copy_share<CopyBy::block>},
+      {"a warp's", isotope::cuda::copy_share<CopyBy::warp>},  {"a thread's", isotope::cuda::copy_share<CopyBy::thread>},
+      {"a block's, begun", begin_and_finish<CopyBy::block>},  {"a warp's, begun", begin_and_finish<CopyBy::warp>},
+      {"a thread's, begun", begin_and_finish<CopyBy::thread>}};
   for (const std::uint32_t threads : {1u, 2u, 3u, 8u, 31u, 32u, 33u, 64u, 100u, 128u, 256u, 1000u, 1024u}) {
     for (int turn = 0; turn < 200; ++turn) {
       const Case one = draw(random, threads);

@@ -105,8 +105,7 @@ ISOTOPE_KERNEL void any_and_some(Team team, Signal* flags, int rounds, Result* r
   for (std::uint32_t i = block.thread_rank(); i < 64; i += block.size()) next[i] = 1;
   block.sync();
   for (int round = 1; round <= rounds; ++round)
-    for (int to = 0; to < team.size(); ++to)
-      signal(block, team, &flags[team.rank()], 1, SignalOp::add, to);
+    for (int to = 0; to < team.size(); ++to) signal(block, team, &flags[team.rank()], 1, SignalOp::add, to);
   // Every member's flag comes to `rounds`; each step of each is seen once.
   const auto members = static_cast<std::size_t>(team.size());
   for (std::uint64_t left = members * rounds; left > 0;) {
@@ -234,9 +233,12 @@ void check_rings(int pes) {
         auto* out = job.heap<std::uint64_t>(pe, at + 8192);
         auto* arrived = job.heap<Signal>(pe, flags);
         auto* taken = job.heap<Signal>(pe, flags + 128);
-        if (scope == 0) job.launch<ring_block>(pe, 1, threads, job.team(pe), in, out, arrived, taken, rounds, words, results[pe]);
-        if (scope == 1) job.launch<ring_warp>(pe, 1, threads, job.team(pe), in, out, arrived, taken, rounds, words, results[pe]);
-        if (scope == 2) job.launch<ring_thread>(pe, 1, threads, job.team(pe), in, out, arrived, taken, rounds, words, results[pe]);
+        if (scope == 0)
+          job.launch<ring_block>(pe, 1, threads, job.team(pe), in, out, arrived, taken, rounds, words, results[pe]);
+        if (scope == 1)
+          job.launch<ring_warp>(pe, 1, threads, job.team(pe), in, out, arrived, taken, rounds, words, results[pe]);
+        if (scope == 2)
+          job.launch<ring_thread>(pe, 1, threads, job.team(pe), in, out, arrived, taken, rounds, words, results[pe]);
       }
       job.synchronize();
       for (int pe = 0; pe < pes; ++pe) {
@@ -285,8 +287,10 @@ void check_tickets(int pes) {
   CUDA_OK(cudaMemcpy(&half, job.heap<char>(0, 1024), 2, cudaMemcpyDefault));
   CUDA_OK(cudaMemcpy(&bhalf, job.heap<char>(0, 1026), 2, cudaMemcpyDefault));
   expect(sum == static_cast<float>(pes * blocks * threads), "float adds: " + std::to_string(sum));
-  expect(static_cast<float>(half) == static_cast<float>(pes * blocks), "f16 adds: " + std::to_string(static_cast<float>(half)));
-  expect(static_cast<float>(bhalf) == static_cast<float>(pes * blocks), "bf16 adds: " + std::to_string(static_cast<float>(bhalf)));
+  expect(static_cast<float>(half) == static_cast<float>(pes * blocks),
+         "f16 adds: " + std::to_string(static_cast<float>(half)));
+  expect(static_cast<float>(bhalf) == static_cast<float>(pes * blocks),
+         "bf16 adds: " + std::to_string(static_cast<float>(bhalf)));
 }
 
 void check_copies() {
@@ -302,7 +306,8 @@ void check_copies() {
           const int target = how == 1 ? 0 : 1;
           CUDA_OK(cudaMemcpy(job.heap(target, 2 << 20), poison.data(), poison.size(), cudaMemcpyDefault));
           job.launch<copies>(0, 1, 128, job.team(0), job.heap(0, (2 << 20) + into),
-                             static_cast<const char*>(job.heap(0, (how == 1 ? 3 << 20 : 1 << 20) + from)), bytes, 1, how);
+                             static_cast<const char*>(job.heap(0, (how == 1 ? 3 << 20 : 1 << 20) + from)), bytes, 1,
+                             how);
           job.synchronize();
           CUDA_OK(cudaMemcpy(found.data(), job.heap(target, 2 << 20), found.size(), cudaMemcpyDefault));
           std::vector<unsigned char> expected = poison;
@@ -320,7 +325,8 @@ void check_deadline() {
   job.launch<wait_for_nothing>(1, 1, 64, job.team(1), job.heap<Signal>(1, 64));
   job.synchronize();
   const FaultRecord& fault = job.fault(1);
-  expect(fault.complete == 1 && fault.fault == Fault::deadline && fault.expected == 7 && fault.found == 0 && fault.from == 0,
+  expect(fault.complete == 1 && fault.fault == Fault::deadline && fault.expected == 7 && fault.found == 0 &&
+             fault.from == 0,
          "deadline: recorded");
   expect(OneGpuJob::text(fault.call) == "wait_until", "deadline: names the call: " + OneGpuJob::text(fault.call));
   expect(OneGpuJob::text(fault.site.file).find("device_library.cu") != std::string::npos && fault.site.line > 0,
@@ -343,8 +349,9 @@ void check_arguments() {
     job.synchronize();
     const FaultRecord fault = job.fault(0);
     expect(fault.complete == 1 && fault.fault == why && OneGpuJob::text(fault.argument) == argument,
-           std::string("refused: ") + name + " (" + OneGpuJob::text(fault.argument) + " = " + std::to_string(fault.value) +
-               ", " + std::to_string(fault.low) + " to " + std::to_string(fault.high) + ")");
+           std::string("refused: ") + name + " (" + OneGpuJob::text(fault.argument) + " = " +
+               std::to_string(fault.value) + ", " + std::to_string(fault.low) + " to " + std::to_string(fault.high) +
+               ")");
     std::vector<unsigned char> heap(4096);
     CUDA_OK(cudaMemcpy(heap.data(), job.heap(1), heap.size(), cudaMemcpyDefault));
     bool untouched = true;
@@ -357,15 +364,17 @@ void check_arguments() {
   auto* other = static_cast<char*>(elsewhere);
   const char* src = job.heap(0, 8192);
   bad("rank", Fault::rank, "to", [&] { job.launch<put_badly>(0, 1, 64, job.team(0), job.heap(0), src, 64, 2); });
-  bad("negative rank", Fault::rank, "to", [&] { job.launch<put_badly>(0, 1, 64, job.team(0), job.heap(0), src, 64, -1); });
-  bad("not symmetric", Fault::not_symmetric, "dst", [&] { job.launch<put_badly>(0, 1, 64, job.team(0), other, src, 64, 1); });
+  bad("negative rank", Fault::rank, "to",
+      [&] { job.launch<put_badly>(0, 1, 64, job.team(0), job.heap(0), src, 64, -1); });
+  bad("not symmetric", Fault::not_symmetric, "dst",
+      [&] { job.launch<put_badly>(0, 1, 64, job.team(0), other, src, 64, 1); });
   bad("past the object", Fault::past_object, "dst", [&] {
     job.launch<put_badly>(0, 1, 64, job.team(0), job.heap(0, OneGpuJob::kHeapBytes - (1 << 20) - 32), src, 64, 1);
   });
-  bad("null with a length", Fault::null_pointer, "src", [&] {
-    job.launch<put_badly>(0, 1, 64, job.team(0), job.heap(0), static_cast<const char*>(nullptr), 64, 1);
-  });
-  bad("misaligned signal", Fault::misaligned, "signal", [&] { job.launch<signal_badly>(0, 1, 64, job.team(0), job.heap<Signal>(0, 4), 1); });
+  bad("null with a length", Fault::null_pointer, "src",
+      [&] { job.launch<put_badly>(0, 1, 64, job.team(0), job.heap(0), static_cast<const char*>(nullptr), 64, 1); });
+  bad("misaligned signal", Fault::misaligned, "signal",
+      [&] { job.launch<signal_badly>(0, 1, 64, job.team(0), job.heap<Signal>(0, 4), 1); });
   CUDA_OK(cudaFree(elsewhere));
 }
 
@@ -381,21 +390,24 @@ int main() {
     check_rings(pes);
     check<barrier_shows>("barrier", pes, [&](OneGpuJob& job) {
       for (int pe = 0; pe < pes; ++pe)
-        job.launch<barrier_shows>(pe, 4, 64, job.team(pe), job.heap<std::uint64_t>(pe, 4096), 3000, job.heap<Result>(pe));
+        job.launch<barrier_shows>(pe, 4, 64, job.team(pe), job.heap<std::uint64_t>(pe, 4096), 3000,
+                                  job.heap<Result>(pe));
     });
     check<any_and_some>("any and some", pes, [&](OneGpuJob& job) {
       for (int pe = 0; pe < pes; ++pe)
         job.launch<any_and_some>(pe, 1, 64, job.team(pe), job.heap<Signal>(pe, 4096), 300, job.heap<Result>(pe));
     });
     check<multimem>("multimem", pes, [&](OneGpuJob& job) {
-      for (int pe = 0; pe < pes; ++pe) job.launch<multimem>(pe, 1, 1, job.team(pe), job.heap(pe, 4096), job.heap<Result>(pe));
+      for (int pe = 0; pe < pes; ++pe)
+        job.launch<multimem>(pe, 1, 1, job.team(pe), job.heap(pe, 4096), job.heap<Result>(pe));
     });
     check_tickets(pes);
   }
   for (const int blocks : {1, 3, 7, 66}) {
     check<grids>("grid sync", 1, [&](OneGpuJob& job) {
       for (int again = 0; again < 2; ++again)
-        job.launch<grids>(0, blocks, 64, job.team(0), job.heap<std::uint32_t>(0, 4096 + again * 65536), 1000, job.heap<Result>(0));
+        job.launch<grids>(0, blocks, 64, job.team(0), job.heap<std::uint32_t>(0, 4096 + again * 65536), 1000,
+                          job.heap<Result>(0));
     });
   }
   check<conversions>("conversions", 4, [&](OneGpuJob& job) {

@@ -1,5 +1,5 @@
-// Several PEs on one GPU of one process, for tests of device code alone: one allocation cut into slots at equal stride, a
-// stream per PE, control words in pinned memory. What the runtime does for a real job, without the runtime.
+// Several PEs on one GPU of one process, for tests of device code alone: one allocation cut into slots at equal stride,
+// a stream per PE, control words in pinned memory. What the runtime does for a real job, without the runtime.
 #pragma once
 
 #include <cuda_runtime.h>

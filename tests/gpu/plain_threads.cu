@@ -1,7 +1,8 @@
-// What docs/gpu.md says of launches by threads, with nothing of Isotope in it: P threads, a stream each, enqueue D kernels in a
-// row; kernel i of a thread waits for kernel i of its left neighbour. All have room on the GPU, so all should end at once; for
-// some P and D a kernel does not start until the others give up, after 50 ms. No test: a driver that does better fails nothing.
-// bench/results/h200-world-tests.json has what an earlier form of it printed, with 32 threads a kernel.
+// What docs/gpu.md says of launches by threads, with nothing of Isotope in it: P threads, a stream each, enqueue D
+// kernels in a row; kernel i of a thread waits for kernel i of its left neighbour. All have room on the GPU, so all
+// should end at once; for some P and D a kernel does not start until the others give up, after 50 ms. No test: a driver
+// that does better fails nothing. bench/results/h200-world-tests.json has what an earlier form of it printed, with 32
+// threads a kernel.
 //   nvcc -O2 -arch=native tests/gpu/plain_threads.cu -o plain_threads && CUDA_MODULE_LOADING=EAGER ./plain_threads
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-// Memory that the user owns on a GPU, registered where it lies: kernels of all PEs use it, and the user's addresses name the
-// same bytes. Run as a job; prints what failed and one line at the end.
+// Memory that the user owns on a GPU, registered where it lies: kernels of all PEs use it, and the user's addresses
+// name the same bytes. Run as a job; prints what failed and one line at the end.
 #include <chrono>
 #include <vector>
 
@@ -33,7 +33,8 @@ ISOTOPE_KERNEL void raise(Team team, Signal* flag, int to) { signal(this_thread(
 /// A user's buffer, written and read at the user's own address.
 class Buffer {
  public:
-  explicit Buffer(std::size_t n) : bytes_(n * sizeof(int)), data_(static_cast<int*>(isotope_gpu_alloc(bytes_, device(), nullptr))) {
+  explicit Buffer(std::size_t n)
+      : bytes_(n * sizeof(int)), data_(static_cast<int*>(isotope_gpu_alloc(bytes_, device(), nullptr))) {
     cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
   }
   ~Buffer() {
@@ -88,7 +89,8 @@ void kernels_use_it(World& world) {
     world.launch<add_everywhere>({.grid = 1, .block = 256}, world.team(), Span<int>(out.data(), 1000));
     world.synchronize();
     world.barrier();
-    expect(to.read(1024, 1000) == std::vector<int>(1000, world.size() * (world.size() + 1) / 2), "atomic adds of all PEs");
+    expect(to.read(1024, 1000) == std::vector<int>(1000, world.size() * (world.size() + 1) / 2),
+           "atomic adds of all PEs");
     world.barrier();
     world.free(in);
     world.free(out);
@@ -99,8 +101,7 @@ void what_cannot_be(World& world) {
   int* plain = nullptr;
   expect(cudaMalloc(&plain, 1 << 20) == cudaSuccess, "cudaMalloc");
   world.barrier();
-  const std::string why =
-      message_of([&] { (void)world.register_memory(Span<int>(plain, 1000)); }, Code::not_supported);
+  const std::string why = message_of([&] { (void)world.register_memory(Span<int>(plain, 1000)); }, Code::not_supported);
   expect(says(why, "isotope_gpu_alloc") && says(why, "cudaMalloc"), why);
   static int host[1000];
   message_of([&] { (void)world.register_memory(Span<int>(host, 1000)); }, Code::invalid_argument);

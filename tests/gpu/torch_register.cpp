@@ -4,8 +4,8 @@
 
 #include "isotope/isotope.hpp"
 
-/// Every PE's memory holds its rank + 1. Looks at that of all PEs, then writes 100 + its rank into its own. The number of
-/// bytes that were wrong; -1, and the reason on standard error, where the memory cannot be registered.
+/// Every PE's memory holds its rank + 1. Looks at that of all PEs, then writes 100 + its rank into its own. The number
+/// of bytes that were wrong; -1, and the reason on standard error, where the memory cannot be registered.
 extern "C" int torch_register(unsigned char* data, std::size_t bytes) {
   using namespace isotope;
   try {

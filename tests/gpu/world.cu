@@ -1,5 +1,6 @@
-// The runtime on a GPU: memory, teams, launches, streams, faults. Run as a job: isotope run -n N [--threads] --platform cuda.
-// Prints one line per check that failed and "PE r of n: k checks, f failed" at the end; exits with 1 when one did.
+// The runtime on a GPU: memory, teams, launches, streams, faults. Run as a job: isotope run -n N [--threads] --platform
+// cuda. Prints one line per check that failed and "PE r of n: k checks, f failed" at the end; exits with 1 when one
+// did.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -114,7 +115,8 @@ void teams(World& world) {
     if (odd) {
       world.launch<gather_ranks>({}, odd.team(), found.span());
       world.synchronize();
-      for (int i = 0; i < odd.size(); ++i) expect(found.get(static_cast<std::size_t>(i)) == 2 * i + 101, "a strided team");
+      for (int i = 0; i < odd.size(); ++i)
+        expect(found.get(static_cast<std::size_t>(i)) == 2 * i + 101, "a strided team");
     }
   }
   world.barrier();
@@ -136,7 +138,8 @@ void streams(World& world) {
   for (int i = 0; i < 10000; ++i) right = right && found[static_cast<std::size_t>(i)] == 2 * (i + world.rank());
   expect(right, "two launches in order");
   world.stream().call([] { throw std::runtime_error("the callback threw"); });
-  expect(says(message_of([&] { world.synchronize(); }, Code::kernel_failed), "the callback threw"), "a callback's exception");
+  expect(says(message_of([&] { world.synchronize(); }, Code::kernel_failed), "the callback threw"),
+         "a callback's exception");
 
   cudaStream_t theirs;
   expect(cudaStreamCreateWithFlags(&theirs, cudaStreamNonBlocking) == cudaSuccess, "a stream of the user's");
@@ -168,11 +171,13 @@ void streams(World& world) {
 }
 
 void refusals(World& world) {
-  const std::string many = message_of(
-      [&] { world.launch<count_up>({.grid = 1u << 20, .block = 256}, world.team(), Span<int>()); }, Code::invalid_argument);
+  const std::string many =
+      message_of([&] { world.launch<count_up>({.grid = 1u << 20, .block = 256}, world.team(), Span<int>()); },
+                 Code::invalid_argument);
   expect(says(many, "1048576 blocks") && says(many, "multiprocessors"), many);
   world.launch<count_up>({.grid = 1u << 12, .block = 256, .resident = false}, world.team(), Span<int>());
-  message_of([&] { world.launch<count_up>({.grid = 1, .block = 2048}, world.team(), Span<int>()); }, Code::invalid_argument);
+  message_of([&] { world.launch<count_up>({.grid = 1, .block = 2048}, world.team(), Span<int>()); },
+             Code::invalid_argument);
   message_of([&] { world.wrap_stream(nullptr); }, Code::invalid_argument);
   world.synchronize();
   world.barrier();
@@ -185,7 +190,8 @@ void waits_end(World& world) {
   const std::string late = message_of([&] { world.synchronize(); }, Code::timeout);
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   expect(took > 0.9 && took < 4, "the deadline of 1 s took " + std::to_string(took) + " s");
-  expect(says(late, "wait_until") && says(late, "world.cu") && says(late, ">= 7") && says(late, "symmetric object"), late);
+  expect(says(late, "wait_until") && says(late, "world.cu") && says(late, ">= 7") && says(late, "symmetric object"),
+         late);
   // The context lives on, and so does the team.
   world.barrier();
   auto counts = world.alloc_zeroed<int>(1);
@@ -268,8 +274,8 @@ int run(World& world) {
 
 ISOTOPE_KERNEL void trap(Team, int* nowhere) { *nowhere = 1; }
 
-// The last PE dies, by a signal or by its kernel, while the kernels of the others wait for it. All of them must learn it
-// soon; with PEs as threads, or under MPS, a kernel's fault takes the GPU from all of them.
+// The last PE dies, by a signal or by its kernel, while the kernels of the others wait for it. All of them must learn
+// it soon; with PEs as threads, or under MPS, a kernel's fault takes the GPU from all of them.
 int die(World& world, const std::string& how) {
   t_rank = world.rank();
   auto flag = world.alloc_zeroed<Signal>(1);
@@ -288,7 +294,8 @@ int die(World& world, const std::string& how) {
     std::printf("PE %d: FAILED: no error\n", world.rank());
   } catch (const Error& error) {
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    std::printf("PE %d: after %.2f s (%s) %s\n", world.rank(), took, took < 4 ? "in time" : "FAILED: late", error.what());
+    std::printf("PE %d: after %.2f s (%s) %s\n", world.rank(), took, took < 4 ? "in time" : "FAILED: late",
+                error.what());
     throw;
   }
   return 0;

@@ -232,7 +232,7 @@ void check(World& world, const Calls& calls) {
   const std::vector<char> before(priv.size(), Canary::kPrivateByte);
   priv.write(before);
   Places places{symmetric.data(), reinterpret_cast<std::uint64_t*>(priv.data()) + 1, world.size(),
-                      (world.rank() + 1) % world.size()};
+                (world.rank() + 1) % world.size()};
   if (world.size() == 0) places.none = places.words;  // it never is, and no compiler knows
   testing::ListOfExpected expected;
   calls(expected);

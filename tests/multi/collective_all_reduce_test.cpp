@@ -28,7 +28,8 @@ void check_type(World& world, CollectiveRig& rig) {
             continue;
           }
           const bool in_place = layout.in_place && algo != Algo::multimem_one_shot;
-          const std::vector<char> out = rig.check<T>(call, {layout.count, layout.dst_shift, layout.src_shift, in_place});
+          const std::vector<char> out =
+              rig.check<T>(call, {layout.count, layout.dst_shift, layout.src_shift, in_place});
           results.insert(results.end(), out.begin(), out.end());
           // Once more: the same bits.
           if (op == ReduceOp::add && testing::kFloat<T> && layout.count == 61) {

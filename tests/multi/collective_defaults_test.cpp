@@ -1,4 +1,5 @@
-// Calls that name no algorithm, small and large, from kernels and from the host; and those that name one when compiling.
+// Calls that name no algorithm, small and large, from kernels and from the host; and those that name one when
+// compiling.
 #include <vector>
 
 #include "support/collective_mix.hpp"
@@ -53,7 +54,8 @@ ISOTOPE_KERNEL void from_kernel(Team team, Workspace workspace, Pick pick, float
 }
 
 void from_host(Collectives& coll, const Pick& pick, float* dst, const float* src) {
-  coll.run({pick.collective, Algo::automatic, DataType::f32, ReduceOp::add, Accumulate::wide, pick.root, dst, src, pick.count});
+  coll.run({pick.collective, Algo::automatic, DataType::f32, ReduceOp::add, Accumulate::wide, pick.root, dst, src,
+            pick.count});
 }
 
 TEST_P(CollectiveDefaults, GiveTheSame) {
@@ -81,10 +83,11 @@ TEST_P(CollectiveDefaults, GiveTheSame) {
             from_host(coll, pick, dst.data(), src.data());
           } else {
             if (way < 2) {
-              world.launch<from_kernel<Named::none>>(config, world.team(), coll.workspace(), pick, dst.data(), src.data(), well.data());
+              world.launch<from_kernel<Named::none>>(config, world.team(), coll.workspace(), pick, dst.data(),
+                                                     src.data(), well.data());
             } else {
-              world.launch<from_kernel<Named::when_compiling>>(config, world.team(), coll.workspace(), pick, dst.data(), src.data(),
-                                                               well.data());
+              world.launch<from_kernel<Named::when_compiling>>(config, world.team(), coll.workspace(), pick, dst.data(),
+                                                               src.data(), well.data());
             }
             world.synchronize();
             EXPECT_EQ(well.get(0), static_cast<int>(way % 2 == 0 ? 33 : 66));
@@ -93,7 +96,8 @@ TEST_P(CollectiveDefaults, GiveTheSame) {
           const std::vector<float> found = dst.read();
           for (std::size_t i = 0; i < most; ++i) {
             const float expected = i < n ? mix_expected(pick, round, me, members, i) : -1;
-            ASSERT_EQ(found[i], expected) << name_of(collective) << " of " << count << ", way " << way << ", element " << i;
+            ASSERT_EQ(found[i], expected)
+                << name_of(collective) << " of " << count << ", way " << way << ", element " << i;
           }
         }
       }

@@ -25,9 +25,10 @@ struct alignas(16) SharedInts {
   std::int32_t values[kSharedMost];
 };
 
-/// Buffers that need not be symmetric are any memory: here shared memory of the block, whole words of it and some elements. Counts what
-/// is wrong.
-ISOTOPE_KERNEL void of_shared_memory(Team team, Workspace workspace, std::int32_t* symmetric, std::size_t n, std::uint32_t* wrong) {
+/// Buffers that need not be symmetric are any memory: here shared memory of the block, whole words of it and some
+/// elements. Counts what is wrong.
+ISOTOPE_KERNEL void of_shared_memory(Team team, Workspace workspace, std::int32_t* symmetric, std::size_t n,
+                                     std::uint32_t* wrong) {
   ISOTOPE_SHARED(SharedInts, shared);
   std::int32_t* mine = shared.values;
   const Block block = this_block();
@@ -35,15 +36,21 @@ ISOTOPE_KERNEL void of_shared_memory(Team team, Workspace workspace, std::int32_
   const auto each = [&](std::size_t count, auto step) {
     for (std::size_t i = block.thread_rank(); i < count; i += block.size()) step(i);
   };
-  const auto sum = [&](std::size_t i) { return static_cast<std::int32_t>(i) * members + 1000 * members * (members - 1) / 2; };
+  const auto sum = [&](std::size_t i) {
+    return static_cast<std::int32_t>(i) * members + 1000 * members * (members - 1) / 2;
+  };
   each(n, [&](std::size_t i) { mine[i] = 1000 * me + static_cast<std::int32_t>(i); });
   std::uint32_t found = 0;
-  if (!all_reduce<ReduceOp::add, Accumulate::wide, Algo::one_shot>(block, team, workspace.channel(0), mine, mine, n)) ++found;
+  if (!all_reduce<ReduceOp::add, Accumulate::wide, Algo::one_shot>(block, team, workspace.channel(0), mine, mine, n))
+    ++found;
   each(n, [&](std::size_t i) { found += mine[i] != sum(i) ? 1 : 0; });
   block.sync();
-  each(n * static_cast<std::size_t>(members), [&](std::size_t i) { symmetric[i] = 1000 * me + static_cast<std::int32_t>(i); });
+  each(n * static_cast<std::size_t>(members),
+       [&](std::size_t i) { symmetric[i] = 1000 * me + static_cast<std::int32_t>(i); });
   each(n, [&](std::size_t i) { mine[i] = -1; });
-  if (!reduce_scatter<ReduceOp::add, Accumulate::wide, Algo::pull>(block, team, workspace.channel(0), mine, symmetric, n)) ++found;
+  if (!reduce_scatter<ReduceOp::add, Accumulate::wide, Algo::pull>(block, team, workspace.channel(0), mine, symmetric,
+                                                                   n))
+    ++found;
   each(n, [&](std::size_t i) { found += mine[i] != sum(static_cast<std::size_t>(me) * n + i) ? 1 : 0; });
   if (found != 0) fetch_add(wrong, found);
 }

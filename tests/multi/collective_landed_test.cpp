@@ -1,5 +1,6 @@
-// reduce_scatter through shared memory (collective/landed.hpp): a kernel's blocks of one carrier and workers, by every platform; back
-// to back without the host in between, in place, beside members that take the ordinary way, and where a member does not come.
+// reduce_scatter through shared memory (collective/landed.hpp): a kernel's blocks of one carrier and workers, by every
+// platform; back to back without the host in between, in place, beside members that take the ordinary way, and where a
+// member does not come.
 #include <chrono>
 #include <string>
 #include <thread>
@@ -32,7 +33,7 @@ ISOTOPE_HD float value_of(int pe, std::size_t i, int round) {
 
 struct Round {
   int number;
-  std::size_t words;     // of each member's result
+  std::size_t words;  // of each member's result
   std::uint32_t each_block;
   bool in_place, mixed;  // mixed: every other member takes the ordinary way
 };
@@ -40,17 +41,20 @@ struct Round {
 /// By a grid: this round's input, and a result that has to be overwritten.
 ISOTOPE_KERNEL void fill(Team team, float* src, float* dst, Round round) {
   const Block block = this_block();
-  const std::size_t rank = block.rank() * block.size() + block.thread_rank(), threads = block.grid_size() * block.size();
+  const std::size_t rank = block.rank() * block.size() + block.thread_rank(),
+                    threads = block.grid_size() * block.size();
   const std::size_t each = round.words * kFloats, all = each * static_cast<std::size_t>(team.size());
   for (std::size_t i = rank; i < all; i += threads) src[i] = value_of(team.rank(), i, round.number);
   for (std::size_t i = rank; i < each + kGuard; i += threads) dst[i] = kPoison;
 }
 
 template <int Members>
-ISOTOPE_KERNEL void scatter_sums(Team team, Workspace workspace, float* dst, const float* src, Round round, std::uint32_t* failed) {
+ISOTOPE_KERNEL void scatter_sums(Team team, Workspace workspace, float* dst, const float* src, Round round,
+                                 std::uint32_t* failed) {
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
-  const detail::Stage<Block> on{block, team, channel, {"scatter_sums", CallSite::current()}, false, block.rank(), block.grid_size()};
+  const detail::Stage<Block> on{block, team,         channel,          {"scatter_sums", CallSite::current()},
+                                false, block.rank(), block.grid_size()};
   char* to = reinterpret_cast<char*>(dst);
   const char* from = reinterpret_cast<const char*>(src);
   bool well = true;
@@ -59,7 +63,8 @@ ISOTOPE_KERNEL void scatter_sums(Team team, Workspace workspace, float* dst, con
   if (kOrdinary || (round.mixed && team.rank() % 2 == 1)) {
     well = detail::reduce_scatter_pull(on, Sum{}, to, from, {round.words * kFloats, round.words * kFloats});
   } else {
-    well = detail::reduce_scatter_landed<Members>(on, Sum{}, to, from, round.words, round.each_block, dynamic_shared<char>().data(), [] {});
+    well = detail::reduce_scatter_landed<Members>(on, Sum{}, to, from, round.words, round.each_block,
+                                                  dynamic_shared<char>().data(), [] {});
   }
   if (!well) fetch_add(failed, 1u);
 }
@@ -67,12 +72,14 @@ ISOTOPE_KERNEL void scatter_sums(Team team, Workspace workspace, float* dst, con
 /// Counts what is wrong with this round's result.
 ISOTOPE_KERNEL void look(Team team, const float* dst, Round round, std::uint32_t* wrong) {
   const Block block = this_block();
-  const std::size_t rank = block.rank() * block.size() + block.thread_rank(), threads = block.grid_size() * block.size();
+  const std::size_t rank = block.rank() * block.size() + block.thread_rank(),
+                    threads = block.grid_size() * block.size();
   const std::size_t each = round.words * kFloats;
   std::uint32_t found = 0;
   for (std::size_t i = rank; i < each; i += threads) {
     float sum = 0;
-    for (int pe = 0; pe < team.size(); ++pe) sum += value_of(pe, static_cast<std::size_t>(team.rank()) * each + i, round.number);
+    for (int pe = 0; pe < team.size(); ++pe)
+      sum += value_of(pe, static_cast<std::size_t>(team.rank()) * each + i, round.number);
     found += dst[i] != sum ? 1 : 0;
   }
   if (!round.in_place)
@@ -89,7 +96,8 @@ class Landed {
         dst_(world.alloc<float>(kMostWords * kFloats + kGuard)),
         counts_(world.alloc_zeroed<std::uint32_t>(2)) {}
 
-  /// On the stream of the World: who returns too soon has its input overwritten by the next round's, while others read it.
+  /// On the stream of the World: who returns too soon has its input overwritten by the next round's, while others read
+  /// it.
   void enqueue(const Round& round, std::uint32_t blocks) {
     world_.launch<fill>({.grid = 2, .block = 64}, world_.team(), src_.data(), dst_.data(), round);
     call(round, blocks);
@@ -98,8 +106,8 @@ class Landed {
   void call(const Round& round, std::uint32_t blocks) {
     const auto by = [&]<int Members>(std::integral_constant<int, Members>) {
       world_.launch<scatter_sums<Members>, static_cast<int>(landed::kThreads)>(
-          {.grid = blocks, .block = landed::kThreads, .shared_bytes = landed::shared_bytes(Members)}, world_.team(), coll_.workspace(),
-          result(round), src_.data(), round, counts_.data() + 1);
+          {.grid = blocks, .block = landed::kThreads, .shared_bytes = landed::shared_bytes(Members)}, world_.team(),
+          coll_.workspace(), result(round), src_.data(), round, counts_.data() + 1);
     };
     if (world_.size() == 2) by(std::integral_constant<int, 2>{});
     if (world_.size() == 3) by(std::integral_constant<int, 3>{});
@@ -138,7 +146,8 @@ TEST_P(CollectiveLanded, EverySizeBackToBack) {
         if (words * 16 > blocks * landed::kMostBytes) continue;
         for (const bool in_place : {false, true}) {
           // Some members come late.
-          if ((++number * 5 + world.rank() * 3) % 7 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200 * world.rank()));
+          if ((++number * 5 + world.rank() * 3) % 7 == 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(200 * world.rank()));
           landed.enqueue(round_of(number, words, blocks, in_place), blocks);
         }
       }
@@ -192,7 +201,8 @@ TEST_P(CollectiveLanded, EndsWhereAMemberDoesNotCome) {
 }
 
 TEST(LandedShares, CoverEveryWordOnce) {
-  for (const std::size_t bytes : {std::size_t{16}, std::size_t{128}, std::size_t{144}, std::size_t{65536}, std::size_t{1} << 20, (std::size_t{1} << 20) - 16}) {
+  for (const std::size_t bytes : {std::size_t{16}, std::size_t{128}, std::size_t{144}, std::size_t{65536},
+                                  std::size_t{1} << 20, (std::size_t{1} << 20) - 16}) {
     for (const std::size_t blocks : {1, 2, 31, 32, 64}) {
       const std::uint32_t each = landed::words_of_block(bytes, blocks);
       EXPECT_EQ(each % 8, 0u) << "whole lines";

@@ -57,11 +57,14 @@ TEST_P(CollectiveMove, LongBroadcastFromEveryRoot) {
 // So much that copies go past the caches: everyone's block has an odd length, and lies where no line begins.
 TEST_P(CollectiveMove, CopiesPastTheCaches) {
   run([](World& world) {
-    const std::size_t each = cpu::past_caches_from(std::max(2, world.size())).copies / static_cast<std::size_t>(world.size()) + 77;
+    const std::size_t each =
+        cpu::past_caches_from(std::max(2, world.size())).copies / static_cast<std::size_t>(world.size()) + 77;
     CollectiveRig rig(world, world.team(), (each + 64) * static_cast<std::size_t>(world.size()));
     for (const Algo algo : {Algo::push, Algo::pull})
-      rig.check<std::uint8_t>({Collective::all_gather, algo, DataType::u8}, {.count = each, .dst_shift = 1, .src_shift = 3});
-    rig.check<std::uint8_t>({Collective::all_to_all, Algo::direct, DataType::u8}, {.count = each, .dst_shift = 5, .src_shift = 2});
+      rig.check<std::uint8_t>({Collective::all_gather, algo, DataType::u8},
+                              {.count = each, .dst_shift = 1, .src_shift = 3});
+    rig.check<std::uint8_t>({Collective::all_to_all, Algo::direct, DataType::u8},
+                            {.count = each, .dst_shift = 5, .src_shift = 2});
   });
 }
 

@@ -38,7 +38,8 @@ void check_type(World& world, CollectiveRig& rig, Collective collective) {
 
 void check_all_types(World& world, Collective collective) {
   const bool parts = collective == Collective::reduce_scatter;
-  CollectiveRig rig(world, world.team(), 3 * CollectiveRig::kSlotBytes * static_cast<std::size_t>(parts ? world.size() : 1));
+  CollectiveRig rig(world, world.team(),
+                    3 * CollectiveRig::kSlotBytes * static_cast<std::size_t>(parts ? world.size() : 1));
   for (const DataType type : testing::types_on(world, collective))
     testing::visit_type(type, [&]<class T>() { check_type<T>(world, rig, collective); });
 }

@@ -56,11 +56,13 @@ TEST_P(CollectiveRefusals, CombinationsThatThereAreNot) {
     };
     bad({Collective::all_reduce, Algo::automatic, static_cast<DataType>(14)}, "there is no such type");
     bad({Collective::all_reduce, Algo::automatic, static_cast<DataType>(-1)}, "there is no such type");
-    bad({Collective::all_reduce, Algo::automatic, DataType::i32, static_cast<ReduceOp>(8)}, "there is no such operation");
+    bad({Collective::all_reduce, Algo::automatic, DataType::i32, static_cast<ReduceOp>(8)},
+        "there is no such operation");
     bad({static_cast<Collective>(8), Algo::automatic, DataType::i32}, "there is no such collective");
     bad({static_cast<Collective>(-1), Algo::direct, DataType::i32}, "there is no such collective");
     bad({Collective::all_gather, static_cast<Algo>(19), DataType::i32}, "no such algorithm");
-    bad({Collective::all_reduce, Algo::automatic, DataType::e5m2, ReduceOp::bit_xor}, "floats have no bitwise operations");
+    bad({Collective::all_reduce, Algo::automatic, DataType::e5m2, ReduceOp::bit_xor},
+        "floats have no bitwise operations");
     bad({Collective::inclusive_scan, Algo::automatic, DataType::i32, ReduceOp::average}, "a scan has no average");
     // It all still works.
     rig.check<float>({Collective::all_reduce, Algo::ring}, {.count = kCount});

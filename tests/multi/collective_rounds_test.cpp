@@ -1,5 +1,5 @@
-// Many collectives one after another without the host between them, by PEs that run ahead and fall behind: slots, rounds and
-// Lamport's clearing have to hold.
+// Many collectives one after another without the host between them, by PEs that run ahead and fall behind: slots,
+// rounds and Lamport's clearing have to hold.
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -12,9 +12,9 @@ namespace isotope {
 namespace {
 
 using testing::Finding;
-using testing::Mixer;
 using testing::mix_expected;
 using testing::mix_value;
+using testing::Mixer;
 using testing::Pick;
 using testing::pick_of;
 using testing::story;
@@ -38,8 +38,8 @@ ISOTOPE_HD void dawdle(std::uint64_t ns) {
   for (std::uint32_t polls = 0; platform::clock_ns() - begin < ns; ++polls) platform::relax(polls);
 }
 
-ISOTOPE_KERNEL void all_rounds(Team team, Workspace workspace, std::uint64_t seed, std::uint64_t rounds, float* dst, float* src,
-                               Finding* finding) {
+ISOTOPE_KERNEL void all_rounds(Team team, Workspace workspace, std::uint64_t seed, std::uint64_t rounds, float* dst,
+                               float* src, Finding* finding) {
   const Block block = this_block();
   testing::mix_rounds<testing::Mix::all>(
       block, team, workspace.channel(0), block.thread_rank(), block.size(), [&] { block.sync(); },
@@ -55,8 +55,8 @@ TEST_P(CollectiveRounds, InsideOneKernel) {
     Collectives coll(world, {.channels = 1, .slot_bytes = kSlotBytes});
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
       const std::uint32_t threads = seed % 4 == 0 ? 33 : 1;
-      world.launch<all_rounds>({.block = threads}, world.team(), coll.workspace(), seed, kRounds, dst.data(), src.data(),
-                               finding.data());
+      world.launch<all_rounds>({.block = threads}, world.team(), coll.workspace(), seed, kRounds, dst.data(),
+                               src.data(), finding.data());
       world.synchronize();
       ASSERT_EQ(finding.get(0).wrong, 0u) << story(seed, finding.get(0), world.size());
     }
@@ -104,9 +104,10 @@ TEST_P(CollectiveRounds, OnAStream) {
   });
 }
 
-// A ring sends its first two messages to a neighbour it need not have heard from: the neighbour may still be reading what came
-// in the round before, all the longer as that was much.
-ISOTOPE_KERNEL void one_shot_then_ring(Team team, Workspace workspace, std::size_t n, float* dst, float* src, Finding* finding) {
+// A ring sends its first two messages to a neighbour it need not have heard from: the neighbour may still be reading
+// what came in the round before, all the longer as that was much.
+ISOTOPE_KERNEL void one_shot_then_ring(Team team, Workspace workspace, std::size_t n, float* dst, float* src,
+                                       Finding* finding) {
   const Block block = this_block();
   const int members = team.size();
   for (std::uint64_t round = 0; round < 40; ++round) {
@@ -143,9 +144,10 @@ TEST_P(CollectiveRounds, ARingLeavesSlowNeighboursTheirSlots) {
   });
 }
 
-// A root may be two messages ahead of the others, and no more: here it never waits for them, and they come late. The next root was
-// one of those.
-ISOTOPE_KERNEL void eager_broadcasts(Team team, Workspace workspace, std::size_t most, float* dst, float* src, Finding* finding) {
+// A root may be two messages ahead of the others, and no more: here it never waits for them, and they come late. The
+// next root was one of those.
+ISOTOPE_KERNEL void eager_broadcasts(Team team, Workspace workspace, std::size_t most, float* dst, float* src,
+                                     Finding* finding) {
   const Block block = this_block();
   for (std::uint64_t round = 0; round < 80; ++round) {
     const int root = static_cast<int>(round / 10 % static_cast<std::uint64_t>(team.size()));
@@ -157,7 +159,8 @@ ISOTOPE_KERNEL void eager_broadcasts(Team team, Workspace workspace, std::size_t
     }
     block.sync();
     const Pick pick{Collective::broadcast, Algo::eager, n, root};
-    const bool well = testing::make_one<Collective::broadcast, Algo::eager>(block, team, workspace.channel(0), pick, dst, src);
+    const bool well =
+        testing::make_one<Collective::broadcast, Algo::eager>(block, team, workspace.channel(0), pick, dst, src);
     for (std::size_t i = block.thread_rank(); i < n; i += block.size()) {
       const float expected = mix_value(round, root, i);
       if (!well || dst[i] != expected) testing::note(finding, {0, round, i, dst[i], expected});
@@ -173,16 +176,18 @@ TEST_P(CollectiveRounds, ARootAhead) {
     auto finding = world.alloc_zeroed<Finding>(1);
     Collectives coll(world, {.channels = 1, .slot_bytes = kSlotBytes});
     for (const std::uint32_t threads : {1u, 33u}) {
-      world.launch<eager_broadcasts>({.block = threads}, world.team(), coll.workspace(), kMost, dst.data(), src.data(), finding.data());
+      world.launch<eager_broadcasts>({.block = threads}, world.team(), coll.workspace(), kMost, dst.data(), src.data(),
+                                     finding.data());
       world.synchronize();
       const Finding found = finding.get(0);
-      ASSERT_EQ(found.wrong, 0u) << "element " << found.index << " is " << found.found << ", not " << found.expected << " in round " << found.round;
+      ASSERT_EQ(found.wrong, 0u) << "element " << found.index << " is " << found.found << ", not " << found.expected
+                                 << " in round " << found.round;
     }
   });
 }
 
-// Calls by more blocks than there are lines to share out, where a GPU's kernels have them: those without a part leave, and are back
-// in the next call.
+// Calls by more blocks than there are lines to share out, where a GPU's kernels have them: those without a part leave,
+// and are back in the next call.
 TEST_P(CollectiveRounds, MoreBlocksThanLines) {
   run([](World& world) {
     constexpr Algo kAlgos[] = {Algo::ll8, Algo::lamport, Algo::ll16, Algo::one_shot};

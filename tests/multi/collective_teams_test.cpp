@@ -16,12 +16,15 @@ using testing::Layout;
 class CollectiveTeams : public testing::JobTest {};
 ISOTOPE_COLLECTIVE_SHAPES(CollectiveTeams);
 
-/// All algorithms of all collectives on a team, by its members. Collective over the World, each PE with its own team or none.
+/// All algorithms of all collectives on a team, by its members. Collective over the World, each PE with its own team or
+/// none.
 void check_team(World& world, const Team& team) {
   CollectiveRig rig(world, team, 2 * CollectiveRig::kSlotBytes * static_cast<std::size_t>(world.size()));
   if (team.size() == 0) {
-    rig.expect_refused({Collective::all_reduce, Algo::one_shot}, {.count = 3}, Code::invalid_argument, "no member of the team");
-    EXPECT_THROW(rig.coll().collect(reinterpret_cast<int*>(rig.arena()), reinterpret_cast<int*>(rig.arena()), 1), Error);
+    rig.expect_refused({Collective::all_reduce, Algo::one_shot}, {.count = 3}, Code::invalid_argument,
+                       "no member of the team");
+    EXPECT_THROW(rig.coll().collect(reinterpret_cast<int*>(rig.arena()), reinterpret_cast<int*>(rig.arena()), 1),
+                 Error);
   } else {
     for (int c = 0; c < kCollectives; ++c) {
       const auto collective = static_cast<Collective>(c);
@@ -84,7 +87,8 @@ TEST_P(CollectiveTeams, TwoShareACollectives) {
     CollectiveRig rig(world, team, 2 * CollectiveRig::kSlotBytes * static_cast<std::size_t>(size));
     for (int again = 0; again < (me < (size + 1) / 2 ? 20 : 33); ++again) {
       for (const Algo algo : algorithms_of(Collective::all_reduce))
-        rig.check<float>({Collective::all_reduce, algo}, {.count = static_cast<std::size_t>(100 + 20 * again), .dst_shift = 1});
+        rig.check<float>({Collective::all_reduce, algo},
+                         {.count = static_cast<std::size_t>(100 + 20 * again), .dst_shift = 1});
     }
     world.barrier();
   });

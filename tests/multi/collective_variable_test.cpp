@@ -20,7 +20,8 @@ std::size_t amount(std::uint64_t round, int from, int to = 0) {
 }
 template <class T>
 T element(std::uint64_t round, int from, int to, std::size_t i) {
-  return static_cast<T>(round * 1000003 + static_cast<std::uint64_t>(from) * 7919 + static_cast<std::uint64_t>(to) * 101 + i + 1);
+  return static_cast<T>(round * 1000003 + static_cast<std::uint64_t>(from) * 7919 +
+                        static_cast<std::uint64_t>(to) * 101 + i + 1);
 }
 
 template <class T>
@@ -106,8 +107,8 @@ TEST_P(CollectiveVariable, AllToAllV) {
 }
 
 // In one kernel, by blocks of many threads on channels of their own, back to back.
-ISOTOPE_KERNEL void collect_often(Team team, Workspace workspace, std::uint32_t* dst, std::uint32_t* src, std::size_t stride,
-                                  std::uint64_t* wrong) {
+ISOTOPE_KERNEL void collect_often(Team team, Workspace workspace, std::uint32_t* dst, std::uint32_t* src,
+                                  std::size_t stride, std::uint64_t* wrong) {
   const Block block = this_block();
   dst += block.rank() * stride;
   src += block.rank() * stride;
@@ -135,8 +136,8 @@ TEST_P(CollectiveVariable, CollectByBlocksBackToBack) {
     const std::size_t stride = 11 * static_cast<std::size_t>(world.size());
     auto dst = world.alloc<std::uint32_t>(2 * stride), src = world.alloc<std::uint32_t>(2 * stride);
     auto wrong = world.alloc_zeroed<std::uint64_t>(1);
-    world.launch<collect_often>({.grid = 2, .block = 40}, world.team(), coll.workspace(), dst.data(), src.data(), stride,
-                                wrong.data());
+    world.launch<collect_often>({.grid = 2, .block = 40}, world.team(), coll.workspace(), dst.data(), src.data(),
+                                stride, wrong.data());
     world.synchronize();
     EXPECT_EQ(wrong.get(0), 0u);
   });

@@ -59,10 +59,11 @@ TEST_P(HeapTest, HostCopiesInAndOut) {
     x.set(6, 9);
     EXPECT_EQ(x.read(4, 3), (std::vector<int>{7, 8, 9}));
     world.barrier();
-    for (int pe = 0; pe < world.size(); ++pe) EXPECT_EQ(x.read_from(world.team(), pe, 9), std::vector<int>{100 * pe + 9});
-    for (const auto& past : std::vector<std::function<void()>>{[&] { x.read(5, 6); }, [&] { x.get(10); },
-                                                               [&] { x.write(mine, 1); }, [&] { x.set(10, 0); },
-                                                               [&] { x.read_from(world.team(), 0, 11, 1); }}) {
+    for (int pe = 0; pe < world.size(); ++pe)
+      EXPECT_EQ(x.read_from(world.team(), pe, 9), std::vector<int>{100 * pe + 9});
+    for (const auto& past :
+         std::vector<std::function<void()>>{[&] { x.read(5, 6); }, [&] { x.get(10); }, [&] { x.write(mine, 1); },
+                                            [&] { x.set(10, 0); }, [&] { x.read_from(world.team(), 0, 11, 1); }}) {
       try {
         past();
         ADD_FAILURE() << "a range past the object was taken";

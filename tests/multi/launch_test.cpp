@@ -119,8 +119,8 @@ ISOTOPE_KERNEL void await_one(Team team, Epoch e) {
 TEST_P(LaunchTest, StreamsRunBesideEachOther) {
   const bool pes_are_threads = GetParam().threads;
   run([pes_are_threads](World& world) {
-    // Threads that share a GPU have one launch under way on a stream (docs/gpu.md): what it waits for must be on its way before
-    // the next one.
+    // Threads that share a GPU have one launch under way on a stream (docs/gpu.md): what it waits for must be on its
+    // way before the next one.
     const bool one_at_a_time = pes_are_threads && world.drives_gpu();
     Stream a = world.create_stream(), b = world.create_stream();
     auto ping = world.alloc_epoch(), pong = world.alloc_epoch();

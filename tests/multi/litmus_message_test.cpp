@@ -114,8 +114,8 @@ TEST_P(LitmusMessage, FenceOrdersPutsOfAGroupBeforeAFlag) {
 }
 
 // ---- atomics that release, and waits for one value ------------------------------------------------------------------
-// One message at a time, each told by another atomic that fetches nothing. The reader has its words in the nearest cache, and they
-// lie in pages of their own, some of them farther away than the tally.
+// One message at a time, each told by another atomic that fetches nothing. The reader has its words in the nearest
+// cache, and they lie in pages of their own, some of them farther away than the tally.
 constexpr std::size_t kPage = 4096 / sizeof(std::uint64_t);
 struct Tallies {
   std::uint64_t sum, toggled;
@@ -129,7 +129,8 @@ ISOTOPE_KERNEL void atomic_ring(Team team, Span<std::uint64_t> inbox, Span<Talli
   for (std::uint64_t round = 1; round <= kLitmusRounds; ++round) {
     const std::uint64_t told = (round + 3) / 4;  // by this kind, with this round
     if (!wait_until(self, team, &taken[0], Cmp::eq, round - 1, Order::acquire, right)) return;
-    for (std::size_t i = 0; i < kWords; ++i) p(team, &inbox[i * kPage], litmus_value(team.rank(), right, round, i), right);
+    for (std::size_t i = 0; i < kWords; ++i)
+      p(team, &inbox[i * kPage], litmus_value(team.rank(), right, round, i), right);
     bool met = false;
     if (round % 4 == 0) {
       atomic_add(team, &mine->sum, 1, right, Order::release);

@@ -32,16 +32,20 @@ void sums_in_place(World& world) {
   auto code = world.alloc<int>(1);
   for (int round = 0; round < 5; ++round) {
     std::vector<float> values(kCount + kFirst + 1, -1.0f);
-    for (std::size_t i = 0; i < kCount; ++i) values[kFirst + i] = static_cast<float>(static_cast<int>(i % 100) + me * 1000 + round);
+    for (std::size_t i = 0; i < kCount; ++i)
+      values[kFirst + i] = static_cast<float>(static_cast<int>(i % 100) + me * 1000 + round);
     x.write(values);
     code.set(0, 77);
     world.barrier();
-    world.launch<reduce_in_kernel>({.block = round % 2 == 0 ? 1u : 64u}, coll.symm_context(), x.data(), kFirst, kCount, code.data());
+    world.launch<reduce_in_kernel>({.block = round % 2 == 0 ? 1u : 64u}, coll.symm_context(), x.data(), kFirst, kCount,
+                                   code.data());
     world.synchronize();
     EXPECT_EQ(code.get(0), 0);
     const auto got = x.read();
     for (std::size_t i = 0; i < kCount; ++i)
-      ASSERT_EQ(got[kFirst + i], static_cast<float>(static_cast<int>(i % 100) * n + 1000 * (n * (n - 1) / 2) + round * n)) << i;
+      ASSERT_EQ(got[kFirst + i],
+                static_cast<float>(static_cast<int>(i % 100) * n + 1000 * (n * (n - 1) / 2) + round * n))
+          << i;
     EXPECT_EQ(got[kFirst - 1], -1.0f);
     EXPECT_EQ(got[kFirst + kCount], -1.0f);
   }

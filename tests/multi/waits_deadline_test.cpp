@@ -248,8 +248,9 @@ TEST_P(WaitsDeadline, OfAGridWithABlockThatStaysAway) {
   });
 }
 
-// ---- what a group sends after one of its threads gave up --------------------------------------------------------------
-// The others may have come to the call before that: no signal goes out without all of its data.
+// ---- what a group sends after one of its threads gave up
+// -------------------------------------------------------------- The others may have come to the call before that: no
+// signal goes out without all of its data.
 ISOTOPE_KERNEL void give_up_and_send(Team team, const Signal* never, Signal* arrived, std::uint64_t* inbox,
                                      const std::uint64_t* outbox) {
   const Block block = this_block();
@@ -277,7 +278,8 @@ TEST_P(WaitsDeadline, OfOneThreadHoldsTheGroupsSignalBack) {
 // The same when the stop comes from another block while a message is under way: what is signalled is all there.
 constexpr std::uint32_t kSenders = 128, kLine = 8;
 constexpr std::uint64_t kMessages = 20'000;
-ISOTOPE_KERNEL void send_until_stopped(Team team, const Signal* never, Signal* arrived, std::uint64_t* inbox, std::uint64_t* outbox) {
+ISOTOPE_KERNEL void send_until_stopped(Team team, const Signal* never, Signal* arrived, std::uint64_t* inbox,
+                                       std::uint64_t* outbox) {
   const Block block = this_block();
   if (block.rank() == 1) {
     if (block.is_leader()) (void)wait_until(this_thread(), team, never, Cmp::ge, 1);
@@ -285,20 +287,22 @@ ISOTOPE_KERNEL void send_until_stopped(Team team, const Signal* never, Signal* a
   }
   for (std::uint64_t message = 1; message <= kMessages && !team.stopped(); ++message) {
     for (std::uint32_t i = 0; i < kLine; ++i) outbox[block.thread_rank() * kLine + i] = message;
-    put_signal_bytes(block, team, inbox, outbox, kSenders * kLine * sizeof(std::uint64_t), arrived, message, SignalOp::set, team.rank());
+    put_signal_bytes(block, team, inbox, outbox, kSenders * kLine * sizeof(std::uint64_t), arrived, message,
+                     SignalOp::set, team.rank());
   }
 }
 
 TEST_P(WaitsDeadline, OfAnotherBlockLeavesNoSignalWithoutItsData) {
   run([](World& world) {
     auto never = world.alloc_zeroed<Signal>(1), arrived = world.alloc_zeroed<Signal>(1);
-    auto inbox = world.alloc_zeroed<std::uint64_t>(kSenders * kLine), outbox = world.alloc<std::uint64_t>(kSenders * kLine);
+    auto inbox = world.alloc_zeroed<std::uint64_t>(kSenders * kLine),
+         outbox = world.alloc<std::uint64_t>(kSenders * kLine);
     with_short_deadline(world, [&] {
       for (int turn = 0; turn < 10; ++turn) {
         fill(inbox, std::uint64_t{0});
         arrived.set(0, Signal{0});
-        world.launch<send_until_stopped>({.grid = 2, .block = kSenders}, world.team(), never.data(), arrived.data(), inbox.data(),
-                                         outbox.data());
+        world.launch<send_until_stopped>({.grid = 2, .block = kSenders}, world.team(), never.data(), arrived.data(),
+                                         inbox.data(), outbox.data());
         EXPECT_EQ(error_of(world).code(), Code::timeout);
         const std::uint64_t last = arrived.get(0).value;
         std::size_t missing = 0;

@@ -1,5 +1,5 @@
-// The C functions for tests that run on a GPU too: EDGE(put)(team, ...) is the library's isotope_put in host code and in
-// kernels on the CPU, and a device function of the same table on a GPU, as other languages have it from the bitcode.
+// The C functions for tests that run on a GPU too: EDGE(put)(team, ...) is the library's isotope_put in host code and
+// in kernels on the CPU, and a device function of the same table on a GPU, as other languages have it from the bitcode.
 // Host and device functions of one name and signature nvcc would not have.
 #pragma once
 

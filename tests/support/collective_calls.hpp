@@ -4,9 +4,9 @@
 //   for (const DataType type : types_on(world, Collective::reduce)) visit_type(type, ...);
 //   enqueue_any(coll, stream, call);
 //
-// A float and an integer that has all operations, and for all_reduce, which has every kind of protocol, a narrow float, whose
-// two ways to accumulate are two kernels. Left out on GPUs: the other sizes of each kind, whose reductions differ in the
-// conversion of one element (unit tests have those). What only moves elements has all types.
+// A float and an integer that has all operations, and for all_reduce, which has every kind of protocol, a narrow float,
+// whose two ways to accumulate are two kernels. Left out on GPUs: the other sizes of each kind, whose reductions differ
+// in the conversion of one element (unit tests have those). What only moves elements has all types.
 #pragma once
 
 #include <vector>

@@ -7,10 +7,9 @@ namespace isotope::testing {
 
 template <class T>
 void enqueue_combining(Collectives& coll, const Stream& stream, const CollectiveCall& call, CallSite site) {
-#define X(c)                                                               \
-  if constexpr (has_gpu_kernel(data_type_of<T>, Collective::c)) {          \
-    if (call.collective == Collective::c)                                  \
-      return coll.enqueue_typed<Collective::c, T>(stream, call, {}, site); \
+#define X(c)                                                                                                   \
+  if constexpr (has_gpu_kernel(data_type_of<T>, Collective::c)) {                                              \
+    if (call.collective == Collective::c) return coll.enqueue_typed<Collective::c, T>(stream, call, {}, site); \
   }
   X(all_reduce)
   X(reduce)

@@ -70,7 +70,10 @@ ISOTOPE_HD Pick pick_of(std::uint64_t seed, std::uint64_t round, int members, Mi
   while (mix == Mix::few && !kAll[at].few) at = random() % kCount;
   const auto& one = kAll[at];
   const std::uint64_t size = random() % 8;
-  const std::size_t count = size == 0 ? 0 : size < 4 ? random() % 40 : size < 6 ? random() % 481 : 481 + random() % (kMixMost - 481);
+  const std::size_t count = size == 0  ? 0
+                            : size < 4 ? random() % 40
+                            : size < 6 ? random() % 481
+                                       : 481 + random() % (kMixMost - 481);
   return {one.collective, one.algo, count, static_cast<int>(random() % static_cast<std::uint64_t>(members))};
 }
 
@@ -185,8 +188,8 @@ ISOTOPE_HD void note(Finding* finding, const Finding& found) {
   finding->expected = found.expected;
 }
 
-/// Rounds of picks by a group of `size` threads, of which this is `rank`, in the same two buffers each time: whoever still
-/// reads or writes them late is seen. `late(round)` may hold it up; sync() is the group's.
+/// Rounds of picks by a group of `size` threads, of which this is `rank`, in the same two buffers each time: whoever
+/// still reads or writes them late is seen. `late(round)` may hold it up; sync() is the group's.
 template <Mix OnGpu, class Who, class Where, class Sync, class Late>
 ISOTOPE_HD void mix_rounds(Who who, const Team& team, const Where& where, std::size_t rank, std::size_t size, Sync sync,
                            Late late, std::uint64_t seed, std::uint64_t rounds, Mix mix, float* dst, float* src,

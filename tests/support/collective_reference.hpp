@@ -1,7 +1,8 @@
 // What a reduction has to give: inputs of every type, seeded, and a judge that works in higher precision.
 //
-// Integers are exact. A sum of floats may be off by (n - 1) roundings of the type it is kept in (f32 for narrow floats, unless
-// it is native), whatever its order, each at most u times the sum of magnitudes, and by one rounding to the element's type.
+// Integers are exact. A sum of floats may be off by (n - 1) roundings of the type it is kept in (f32 for narrow floats,
+// unless it is native), whatever its order, each at most u times the sum of magnitudes, and by one rounding to the
+// element's type.
 #pragma once
 
 #include <cmath>
@@ -89,7 +90,8 @@ T input_of(ReduceOp op, std::uint64_t seed, int member, std::size_t i) {
     if (at == 17) return of_number<T>(-0.0);
     constexpr bool kSaturates = sizeof(T) == 1;
     if (at == 19 && chosen && !kSaturates)
-      return of_number<T>(bits % 2 == 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+      return of_number<T>(bits % 2 == 0 ? std::numeric_limits<double>::infinity()
+                                        : -std::numeric_limits<double>::infinity());
     const double mantissa = 1 + static_cast<double>(bits >> 40) * 0x1p-24, sign = bits % 2 == 0 ? 1 : -1;
     if (op == ReduceOp::multiply) return of_number<T>(sign * (1 + (mantissa - 1) * 0.9));  // 1.9 to the 8th is 170
     return of_number<T>(sign * std::ldexp(mantissa, static_cast<int>(bits >> 8 & 7) - 3));
@@ -190,9 +192,11 @@ Reference identity_of(ReduceOp op) {
     return {op == ReduceOp::min ? most : op == ReduceOp::max ? -most : op == ReduceOp::multiply ? 1 : 0, 0, false, 0};
   } else {
     using Limits = std::numeric_limits<T>;
-    const T value = op == ReduceOp::min ? Limits::max() : op == ReduceOp::max ? Limits::min() : op == ReduceOp::multiply ? T{1}
-                    : op == ReduceOp::bit_and ? static_cast<T>(~T{0})
-                                              : T{0};
+    const T value = op == ReduceOp::min        ? Limits::max()
+                    : op == ReduceOp::max      ? Limits::min()
+                    : op == ReduceOp::multiply ? T{1}
+                    : op == ReduceOp::bit_and  ? static_cast<T>(~T{0})
+                                               : T{0};
     return {0, 0, false, static_cast<std::uint64_t>(value)};
   }
 }

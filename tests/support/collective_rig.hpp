@@ -31,12 +31,13 @@ struct Layout {
 /// For messages: the call, its layout, and whose it is. Not here: nvcc cannot read fmt's checks of formats.
 std::string text_of(const CollectiveCall& call, const Layout& layout, const Team& team);
 
-/// 0, 1, a prime, a few; aligned, and dst and src misaligned differently. With `op` such that how it is shared out differs,
-/// more than a slot holds.
+/// 0, 1, a prime, a few; aligned, and dst and src misaligned differently. With `op` such that how it is shared out
+/// differs, more than a slot holds.
 inline std::vector<Layout> awkward_layouts(std::size_t element, std::size_t slot_bytes, ReduceOp op = ReduceOp::add) {
   const std::size_t slot = slot_bytes / element;
   std::vector<Layout> layouts = {{0}, {1, 1, 3}, {61, 3, 1}, {97, 0, 2, true}};
-  if (op == ReduceOp::add || op == ReduceOp::average) layouts.insert(layouts.end(), {{2 * slot + 7, 1, 2}, {slot + 32}});
+  if (op == ReduceOp::add || op == ReduceOp::average)
+    layouts.insert(layouts.end(), {{2 * slot + 7, 1, 2}, {slot + 32}});
   return layouts;
 }
 
@@ -105,7 +106,8 @@ class CollectiveRig {
   /// Where buffers lie: symmetric where they have to be, in place where the call allows it.
   void place(CollectiveCall& call, const Layout& layout) {
     const SymmetricNeeds needs = needs_of(call.collective, call.algo);
-    const std::size_t element = size_of(call.type), mine = static_cast<std::size_t>(team_.rank()) * call.count * element;
+    const std::size_t element = size_of(call.type),
+                      mine = static_cast<std::size_t>(team_.rank()) * call.count * element;
     char* src = (needs.src || (layout.in_place && needs.dst) ? arena_.data() : private_.data()) + region_ + kMargin;
     src += layout.src_shift * element;
     char* dst = (needs.dst ? arena_.data() : private_.data()) + kMargin + layout.dst_shift * element;
@@ -177,7 +179,8 @@ class CollectiveRig {
     references_.resize(count);
     std::vector<T> in(static_cast<std::size_t>(members));
     for (std::size_t i = 0; i < count; ++i) {
-      for (int member = 0; member < members; ++member) in[static_cast<std::size_t>(member)] = value<T>(member, first + i);
+      for (int member = 0; member < members; ++member)
+        in[static_cast<std::size_t>(member)] = value<T>(member, first + i);
       references_[i] = reference_of<T>(call.op, call.accumulate, Span<const T>(in.data(), in.size()));
     }
   }

@@ -181,9 +181,9 @@ class FaultJob {
   bool running_ = false;
 };
 
-/// What `make` returns, made anew while it is not `on_time`, at most six times, the last ones seconds apart: a machine that
-/// is shared may be slow for ten seconds and more. Code that is late is late every time. Only for bounds that leave no
-/// room for such moments.
+/// What `make` returns, made anew while it is not `on_time`, at most six times, the last ones seconds apart: a machine
+/// that is shared may be slow for ten seconds and more. Code that is late is late every time. Only for bounds that
+/// leave no room for such moments.
 template <class Make, class OnTime>
 auto until_on_time(const Make& make, const OnTime& on_time) {
   for (int attempt = 1;; ++attempt) {

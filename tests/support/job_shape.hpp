@@ -9,8 +9,9 @@
 // With PEs as processes, an expectation that fails in a PE prints there and makes the PE's exit status 1, which fails
 // the test here.
 //
-// The programs of GPU_SUITE (multi/CMakeLists.txt) run their tests on a GPU too. A process that uses one cannot fork others
-// that do, so with PEs as processes each of them runs the whole program, and all walk through the tests together:
+// The programs of GPU_SUITE (multi/CMakeLists.txt) run their tests on a GPU too. A process that uses one cannot fork
+// others that do, so with PEs as processes each of them runs the whole program, and all walk through the tests
+// together:
 //
 //   isotope run -n 3 --platform cuda PROGRAM          the tests of 3 processes
 //   ISOTOPE_PLATFORM=cuda PROGRAM                     those of threads

@@ -1,5 +1,5 @@
-// Memory of one PE that kernels reach and no peer does: the host's where kernels run on the CPU, else the GPU's, outside
-// the heap. Read and written by the host like a Symmetric.
+// Memory of one PE that kernels reach and no peer does: the host's where kernels run on the CPU, else the GPU's,
+// outside the heap. Read and written by the host like a Symmetric.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// put and get through shared memory, on every platform: each unit of a block sends to its right neighbour, or fetches from its
-// left one, round after round. Checked are every byte that arrived, the bytes around the target, that the source may be
-// reused, and that the scratch is the caller's again.
+// put and get through shared memory, on every platform: each unit of a block sends to its right neighbour, or fetches
+// from its left one, round after round. Checked are every byte that arrived, the bytes around the target, that the
+// source may be reused, and that the scratch is the caller's again.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ inline constexpr std::size_t kScratchUnits = 4;
 inline constexpr unsigned char kScratchPoison = 0xa5;
 
 ISOTOPE_HD unsigned char scratch_value(int from, std::uint32_t unit, std::uint32_t round, std::size_t i) {
-  const auto mixed = static_cast<std::uint32_t>(i) * 2654435761u + static_cast<std::uint32_t>(from) * 40503u + unit * 977u + round * 131u;
+  const auto mixed = static_cast<std::uint32_t>(i) * 2654435761u + static_cast<std::uint32_t>(from) * 40503u +
+                     unit * 977u + round * 131u;
   return static_cast<unsigned char>((mixed ^ mixed >> 15) >> 3);
 }
 
@@ -58,7 +59,8 @@ ISOTOPE_KERNEL void scratch_rounds(Team team, ScratchBoards boards, ScratchCase 
   const int me = team.rank(), right = (me + 1) % team.size(), left = (me + team.size() - 1) % team.size();
   const std::size_t stride = (one.scratch_bytes + one.scratch_skew + 127) / 128 * 128;
   const Span<char> scratch = dynamic_shared<char>().subspan(unit * stride + one.scratch_skew, one.scratch_bytes);
-  const Span<unsigned char> slot = boards.inbox.subspan(unit * kScratchSlot, one.bytes + 2 * kScratchGuard + one.dst_skew);
+  const Span<unsigned char> slot =
+      boards.inbox.subspan(unit * kScratchSlot, one.bytes + 2 * kScratchGuard + one.dst_skew);
   const std::size_t begin = kScratchGuard + one.dst_skew;
   const Span<unsigned char> in = slot.subspan(begin, one.bytes);
   const Span<unsigned char> out = boards.outbox.subspan(unit * kScratchSlot + one.src_skew, one.bytes);
@@ -109,7 +111,8 @@ void scratch_copies(World& world, Expect&& expect) {
   inbox.write(std::vector<unsigned char>(all, kScratchPoison));
   world.barrier();
   std::uint32_t done = 0;  // rounds of all units: the units that a case does not use are counted on by the host
-  const auto run = [&]<class G, bool Get>(ScratchCase one, std::uint32_t units, std::uint32_t threads, const char* what) {
+  const auto run = [&]<class G, bool Get>(ScratchCase one, std::uint32_t units, std::uint32_t threads,
+                                          const char* what) {
     one.first = done + 1;
     one.rounds = one.bytes > 20000 ? 2 : 3;
     const std::size_t shared = ((one.scratch_bytes + one.scratch_skew + 127) / 128 * 128) * units;
@@ -121,9 +124,10 @@ void scratch_copies(World& world, Expect&& expect) {
     arrived.write(std::vector<Signal>(kScratchUnits, Signal{done}));
     taken.write(std::vector<Signal>(kScratchUnits, Signal{done}));
     const std::uint64_t bad = wrong.get(0);
-    expect(bad == 0, std::to_string(bad) + " wrong bytes: " + (Get ? "get by " : "put by ") + what + " of " + std::to_string(one.bytes) +
-                         " bytes, skews " + std::to_string(one.dst_skew) + " and " + std::to_string(one.src_skew) + ", scratch " +
-                         std::to_string(one.scratch_bytes) + " + " + std::to_string(one.scratch_skew));
+    expect(bad == 0, std::to_string(bad) + " wrong bytes: " + (Get ? "get by " : "put by ") + what + " of " +
+                         std::to_string(one.bytes) + " bytes, skews " + std::to_string(one.dst_skew) + " and " +
+                         std::to_string(one.src_skew) + ", scratch " + std::to_string(one.scratch_bytes) + " + " +
+                         std::to_string(one.scratch_skew));
     wrong.set(0, 0);
     world.barrier();
   };

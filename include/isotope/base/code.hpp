@@ -1,4 +1,5 @@
-// The error codes, as numbers: what device code and the C edge give back. error.hpp has what goes with them on the host.
+// The error codes, as numbers: what device code and the C edge give back. error.hpp has what goes with them on the
+// host.
 #pragma once
 
 namespace isotope {

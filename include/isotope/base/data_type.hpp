@@ -21,9 +21,9 @@ enum class DataType : std::int32_t {
 namespace detail {
 template <class T>
 struct DataTypeOf;
-#define X(name, type)                               \
-  template <>                                       \
-  struct DataTypeOf<type> {                         \
+#define X(name, type)                                 \
+  template <>                                         \
+  struct DataTypeOf<type> {                           \
     static constexpr DataType value = DataType::name; \
   };
 #include "isotope/base/data_types.def"
@@ -44,7 +44,7 @@ inline constexpr DataType data_type_of = detail::DataTypeOf<detail::Canonical<T>
 /// Bytes of one element; 0 for a value that is no type.
 constexpr std::size_t size_of(DataType type) {
   switch (type) {
-#define X(name, type_)   \
+#define X(name, type_) \
   case DataType::name: \
     return sizeof(type_);
 #include "isotope/base/data_types.def"
@@ -56,7 +56,7 @@ constexpr std::size_t size_of(DataType type) {
 /// "f32"; "?" for a value that is no type.
 constexpr const char* name_of(DataType type) {
   switch (type) {
-#define X(name, type_)   \
+#define X(name, type_) \
   case DataType::name: \
     return #name;
 #include "isotope/base/data_types.def"

@@ -78,42 +78,43 @@ struct FloatFormat {
 #define ISOTOPE_BF16_TO "cvt.rn.bf16.f32 %0, %1;"
 #define ISOTOPE_BF16_FROM "{ .reg .b16 zero; mov.b16 zero, 0; mov.b32 %0, {zero, %1}; }"
 #define ISOTOPE_FP8_TO(type) "cvt.rn.satfinite." type "x2.f32 %0, 0f00000000, %1;"
-#define ISOTOPE_FP8_FROM(type)                                    \
-  "{ .reg .b32 pair; .reg .b16 low, high;"                        \
-  " cvt.rn.f16x2." type "x2 pair, %1; mov.b32 {low, high}, pair;" \
+#define ISOTOPE_FP8_FROM(type)              \
+  "{ .reg .b32 pair; .reg .b16 low, high;"  \
+  " cvt.rn.f16x2." type                     \
+  "x2 pair, %1; mov.b32 {low, high}, pair;" \
   " cvt.f32.f16 %0, low; }"
-#define ISOTOPE_CONVERT(name, arch, to, from)                                             \
-  ISOTOPE_HD constexpr std::uint32_t encode_##name(float value) {                         \
+#define ISOTOPE_CONVERT(name, arch, to, from)                                                           \
+  ISOTOPE_HD constexpr std::uint32_t encode_##name(float value) {                                       \
     if (__CUDA_ARCH__ < arch || __builtin_is_constant_evaluated()) return Format_##name::encode(value); \
-    std::uint16_t bits = 0;                                                               \
-    asm(to : "=h"(bits) : "f"(value));                                                    \
-    return bits;                                                                          \
-  }                                                                                       \
-  ISOTOPE_HD constexpr float decode_##name(std::uint32_t bits) {                          \
-    if (__CUDA_ARCH__ < arch || __builtin_is_constant_evaluated()) return Format_##name::decode(bits); \
-    float value = 0;                                                                      \
-    asm(from : "=f"(value) : "h"(static_cast<std::uint16_t>(bits)));                      \
-    return value;                                                                         \
+    std::uint16_t bits = 0;                                                                             \
+    asm(to : "=h"(bits) : "f"(value));                                                                  \
+    return bits;                                                                                        \
+  }                                                                                                     \
+  ISOTOPE_HD constexpr float decode_##name(std::uint32_t bits) {                                        \
+    if (__CUDA_ARCH__ < arch || __builtin_is_constant_evaluated()) return Format_##name::decode(bits);  \
+    float value = 0;                                                                                    \
+    asm(from : "=f"(value) : "h"(static_cast<std::uint16_t>(bits)));                                    \
+    return value;                                                                                       \
   }
 #else
-#define ISOTOPE_CONVERT(name, arch, to, from)                                                               \
-  ISOTOPE_HD constexpr std::uint32_t encode_##name(float value) { return Format_##name::encode(value); }    \
+#define ISOTOPE_CONVERT(name, arch, to, from)                                                            \
+  ISOTOPE_HD constexpr std::uint32_t encode_##name(float value) { return Format_##name::encode(value); } \
   ISOTOPE_HD constexpr float decode_##name(std::uint32_t bits) { return Format_##name::decode(bits); }
 #endif  // __CUDA_ARCH__
 
 // One body for the four types.
-#define ISOTOPE_NARROW_FLOAT(name, word)                                                                    \
-  struct name {                                                                                             \
-    word bits;                                                                                              \
-    name() = default;                                                                                       \
+#define ISOTOPE_NARROW_FLOAT(name, word)                                                                       \
+  struct name {                                                                                                \
+    word bits;                                                                                                 \
+    name() = default;                                                                                          \
     ISOTOPE_HD explicit constexpr name(float value) : bits(static_cast<word>(detail::encode_##name(value))) {} \
-    ISOTOPE_HD explicit constexpr operator float() const { return detail::decode_##name(bits); }            \
-    ISOTOPE_HD static constexpr name from_bits(word bits_) {                                                \
-      name value{};                                                                                         \
-      value.bits = bits_;                                                                                   \
-      return value;                                                                                         \
-    }                                                                                                       \
-  };                                                                                                        \
+    ISOTOPE_HD explicit constexpr operator float() const { return detail::decode_##name(bits); }               \
+    ISOTOPE_HD static constexpr name from_bits(word bits_) {                                                   \
+      name value{};                                                                                            \
+      value.bits = bits_;                                                                                      \
+      return value;                                                                                            \
+    }                                                                                                          \
+  };                                                                                                           \
   static_assert(std::is_trivially_copyable_v<name> && sizeof(name) == sizeof(word))
 
 namespace detail {

@@ -4,11 +4,10 @@
 // ISOTOPE_FLAT    the same, inlined always: its arguments are constants that must fold away
 // ISOTOPE_KERNEL  a kernel: ordinary code, launched by World::launch on whatever platform the PE drives
 // ISOTOPE_COLD    a function that is rarely called and stays out of line
-// ISOTOPE_GPU_COLD  the same on a GPU alone: elsewhere it is worth nothing, and the checker would name its line for the user's
-// ISOTOPE_UNROLL  before a loop of few turns that must not stay one
-// ISOTOPE_GPU_UNROLL  the same on a GPU, where arrays that a loop indexes leave the registers; a CPU makes vectors of it
-// ISOTOPE_GPU_ROLLED  before a loop that a GPU's compiler must leave one
-// ISOTOPE_GPU_ASSUME(c)  c holds: a GPU's compiler leaves out what is for other cases
+// ISOTOPE_GPU_COLD  the same on a GPU alone: elsewhere it is worth nothing, and the checker would name its line for the
+// user's ISOTOPE_UNROLL  before a loop of few turns that must not stay one ISOTOPE_GPU_UNROLL  the same on a GPU, where
+// arrays that a loop indexes leave the registers; a CPU makes vectors of it ISOTOPE_GPU_ROLLED  before a loop that a
+// GPU's compiler must leave one ISOTOPE_GPU_ASSUME(c)  c holds: a GPU's compiler leaves out what is for other cases
 // ISOTOPE_CHECKED 1 in the `checked` preset: assertions and device-side argument checks are on
 // ISOTOPE_SIM     1 in code that is compiled for the checker (isotope_add_check)
 #pragma once
@@ -48,8 +47,9 @@
 #define ISOTOPE_GPU_ASSUME(c) static_cast<void>(0)
 #endif  // __CUDA_ARCH__
 
-// Whether this file is compiled for GPUs too, so that its kernels can be launched on one; and a name for an inline namespace
-// around functions that launch: those of the two kinds of files in one program must not be taken for each other.
+// Whether this file is compiled for GPUs too, so that its kernels can be launched on one; and a name for an inline
+// namespace around functions that launch: those of the two kinds of files in one program must not be taken for each
+// other.
 #if defined(__CUDACC__)
 #define ISOTOPE_GPU_COMPILER 1
 #define ISOTOPE_COMPILED_FOR for_cpu_and_gpu

@@ -12,8 +12,8 @@ enum class Scope { thread, block, cluster, device, system };
 /// How a signal changes.
 enum class SignalOp { set, add };
 
-/// How values are combined. `bit_and`, `bit_or` and `bit_xor` are for integers. `multiply` and `average` (the sum divided by
-/// the number of members) are the collectives'; multimem calls and atomics have no such instruction.
+/// How values are combined. `bit_and`, `bit_or` and `bit_xor` are for integers. `multiply` and `average` (the sum
+/// divided by the number of members) are the collectives'; multimem calls and atomics have no such instruction.
 enum class ReduceOp { add, min, max, bit_and, bit_or, bit_xor, multiply, average };
 
 constexpr const char* name_of(ReduceOp op) {

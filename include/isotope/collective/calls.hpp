@@ -12,17 +12,19 @@
 //   all_gather(..., each)                            dst[k * each + i] = src[i] of member k
 //   all_to_all(..., each)                            dst[k * each + i] = src[me * each + i] of member k
 //   broadcast(..., n, root)                          dst[i] = src[i] of the root, at the root too
-//   inclusive_scan<Op>, exclusive_scan<Op>(..., n)   dst[i] = src[i] of members 0 to me (to me - 1; the identity at 0) combined
-//   collect(..., n, &total)                          the members' src one after another, n may differ
+//   inclusive_scan<Op>, exclusive_scan<Op>(..., n)   dst[i] = src[i] of members 0 to me (to me - 1; the identity at 0)
+//   combined collect(..., n, &total)                          the members' src one after another, n may differ
 //   all_to_all_v(...)                                parts of different lengths, told in symmetric memory
 //
 // All threads of the group call, with the same arguments; all members call with the same arguments apart from local
-// addresses, on the same channel. When a call returns true, this member's result is there for the whole group, and its src
-// may be written. False: it gave up or was refused, as every device call (signal.hpp, check.hpp). Calls may follow each other
-// without a barrier. Members' results have the same bits, and the same from run to run (multimem apart: the hardware's order).
+// addresses, on the same channel. When a call returns true, this member's result is there for the whole group, and its
+// src may be written. False: it gave up or was refused, as every device call (signal.hpp, check.hpp). Calls may follow
+// each other without a barrier. Members' results have the same bits, and the same from run to run (multimem apart: the
+// hardware's order).
 //
-// dst may be src (for all_gather: src = dst + me * each; for reduce_scatter: dst = src + me * each; for all_to_all with ll
-// algorithms only; never for multimem_one_shot); else they do not overlap. algorithms.def says which buffers are symmetric.
+// dst may be src (for all_gather: src = dst + me * each; for reduce_scatter: dst = src + me * each; for all_to_all with
+// ll algorithms only; never for multimem_one_shot); else they do not overlap. algorithms.def says which buffers are
+// symmetric.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +39,8 @@
 
 namespace isotope {
 
-/// All blocks of this PE's grid, on one channel each: block b has channel b. A call by a grid ends with a grid_sync, so all of
-/// the result is there for all blocks. Members' grids are of the same size, and resident.
+/// All blocks of this PE's grid, on one channel each: block b has channel b. A call by a grid ends with a grid_sync, so
+/// all of the result is there for all blocks. Members' grids are of the same size, and resident.
 class Grid {};
 ISOTOPE_HD Grid this_grid() { return {}; }
 
@@ -83,7 +85,8 @@ ISOTOPE_HD bool overlap_is_allowed(const CollectiveCall& call, std::size_t eleme
 template <Group G>
 ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& call, std::size_t element) {
   if constexpr (kCheckRanks) {
-    if (!index_is_good(on.team, on.call, "channel", on.channel.index(), on.channel.workspace().channels())) return false;
+    if (!index_is_good(on.team, on.call, "channel", on.channel.index(), on.channel.workspace().channels()))
+      return false;
     if (!index_is_good(on.team, on.call, "team size", on.members(), on.channel.workspace().members() + 1)) return false;
     if (!rank_is_good(on.team, on.call, "root", call.root)) return false;
     if (why_not(call.collective, call.algo, call.type, call.op) != nullptr)
@@ -108,8 +111,8 @@ ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& cal
 /// Which algorithms a call is compiled with: the one that it names when compiling, those that are a default, or all.
 enum class Among { one, defaults, all };
 
-/// This group's `range` of a call. R: a Reduction, or an element size where nothing is combined. C and A: what the call says,
-/// where it is known when compiling.
+/// This group's `range` of a call. R: a Reduction, or an element size where nothing is combined. C and A: what the call
+/// says, where it is known when compiling.
 template <Among Which, Collective C = Collective::all_reduce, Algo A = Algo::automatic, Group G, class R>
 ISOTOPE_HD bool run_collective(const Stage<G>& on, const R& r, CollectiveCall call, const Range& range,
                                std::uint32_t groups) {
@@ -131,26 +134,26 @@ ISOTOPE_HD bool run_collective(const Stage<G>& on, const R& r, CollectiveCall ca
   if constexpr (Which == Among::one) {
     return run_one<C, A>(on, r, call, range);
   } else {
-    return run_any_of<Which == Among::defaults, C>(on, r, call, range);
+    return run_any_of < Which == Among::defaults, C > (on, r, call, range);
   }
 }
 
 template <Among Which, Collective C, Algo A, Group G, class R>
-ISOTOPE_HD bool call_collective(G group, const Team& team, const Channel& channel, const R& r, const CollectiveCall& call,
-                                CallSite site) {
+ISOTOPE_HD bool call_collective(G group, const Team& team, const Channel& channel, const R& r,
+                                const CollectiveCall& call, CallSite site) {
   const Stage<G> on{group, team, channel, {name_of(C), site}};
   return run_collective<Which, C, A>(on, r, call, {0, call.count}, 1);
 }
 
 /// By a grid: each block a part, in whole lines.
 template <Among Which, Collective C, Algo A, class R>
-ISOTOPE_HD bool call_collective(Grid, const Team& team, const Workspace& workspace, const R& r, const CollectiveCall& call,
-                                CallSite site) {
+ISOTOPE_HD bool call_collective(Grid, const Team& team, const Workspace& workspace, const R& r,
+                                const CollectiveCall& call, CallSite site) {
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
   const Stage<Block> on{block, team, channel, {name_of(C), site}};
   const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()),
-                            128 / size_of(call.type));
+                              128 / size_of(call.type));
   const bool well = run_collective<Which, C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
   return grid_sync(team, site) && well;
 }
@@ -160,7 +163,10 @@ template <class T>
 ISOTOPE_HD constexpr DataType moved_as() {
   static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
                 "collectives move elements of 1, 2, 4 or 8 bytes; move larger ones as several");
-  return sizeof(T) == 1 ? DataType::u8 : sizeof(T) == 2 ? DataType::u16 : sizeof(T) == 4 ? DataType::u32 : DataType::u64;
+  return sizeof(T) == 1   ? DataType::u8
+         : sizeof(T) == 2 ? DataType::u16
+         : sizeof(T) == 4 ? DataType::u32
+                          : DataType::u64;
 }
 
 }  // namespace detail
@@ -168,7 +174,8 @@ ISOTOPE_HD constexpr DataType moved_as() {
 namespace detail {
 
 template <class T, ReduceOp Op, Accumulate A>
-ISOTOPE_HD CollectiveCall combining(Collective collective, Algo algo, T* dst, const T* src, std::size_t n, int root = 0) {
+ISOTOPE_HD CollectiveCall combining(Collective collective, Algo algo, T* dst, const T* src, std::size_t n,
+                                    int root = 0) {
   return {collective, algo, data_type_of<T>, Op, A, root, dst, src, n};
 }
 template <class T>
@@ -181,38 +188,38 @@ inline constexpr Among kAmong = By == Algo::automatic ? Among::defaults : Among:
 
 }  // namespace detail
 
-// `Who` is a group with a Channel, or a Grid with a Workspace, which is a channel for each of its blocks. An algorithm that is
-// given as a template argument is compiled alone, which spares registers and time on GPUs; one given as a value, after the
-// other arguments, is found among all.
-#define ISOTOPE_COMBINE(name, root_parameter, ...)                                                                      \
-  template <ReduceOp Op, Accumulate A = Accumulate::wide, Algo By = Algo::automatic, class Who, class Where, class T>   \
-  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,       \
-                       std::size_t n root_parameter, CallSite site = CallSite::current()) {                             \
-    return detail::call_collective<detail::kAmong<By>, Collective::name, By>(                                           \
-        who, team, where, Reduction<T, Op, A>{},                                                                        \
-        detail::combining<T, Op, A>(Collective::name, By, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);               \
-  }                                                                                                                     \
-  template <ReduceOp Op, Accumulate A = Accumulate::wide, class Who, class Where, class T>                              \
-  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,       \
-                       std::size_t n root_parameter, Algo algo, CallSite site = CallSite::current()) {                  \
-    return detail::call_collective<detail::Among::all, Collective::name, Algo::automatic>(                              \
-        who, team, where, Reduction<T, Op, A>{},                                                                        \
-        detail::combining<T, Op, A>(Collective::name, algo, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);             \
+// `Who` is a group with a Channel, or a Grid with a Workspace, which is a channel for each of its blocks. An algorithm
+// that is given as a template argument is compiled alone, which spares registers and time on GPUs; one given as a
+// value, after the other arguments, is found among all.
+#define ISOTOPE_COMBINE(name, root_parameter, ...)                                                                    \
+  template <ReduceOp Op, Accumulate A = Accumulate::wide, Algo By = Algo::automatic, class Who, class Where, class T> \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,     \
+                       std::size_t n root_parameter, CallSite site = CallSite::current()) {                           \
+    return detail::call_collective<detail::kAmong<By>, Collective::name, By>(                                         \
+        who, team, where, Reduction<T, Op, A>{},                                                                      \
+        detail::combining<T, Op, A>(Collective::name, By, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);             \
+  }                                                                                                                   \
+  template <ReduceOp Op, Accumulate A = Accumulate::wide, class Who, class Where, class T>                            \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,     \
+                       std::size_t n root_parameter, Algo algo, CallSite site = CallSite::current()) {                \
+    return detail::call_collective<detail::Among::all, Collective::name, Algo::automatic>(                            \
+        who, team, where, Reduction<T, Op, A>{},                                                                      \
+        detail::combining<T, Op, A>(Collective::name, algo, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);           \
   }
-#define ISOTOPE_MOVE(name, root_parameter, ...)                                                                         \
-  template <Algo By = Algo::automatic, class Who, class Where, class T>                                                 \
-  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,       \
-                       std::size_t n root_parameter, CallSite site = CallSite::current()) {                             \
-    return detail::call_collective<detail::kAmong<By>, Collective::name, By>(                                           \
-        who, team, where, sizeof(T),                                                                                    \
-        detail::moving<T>(Collective::name, By, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);                         \
-  }                                                                                                                     \
-  template <class Who, class Where, class T>                                                                            \
-  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,       \
-                       std::size_t n root_parameter, Algo algo, CallSite site = CallSite::current()) {                  \
-    return detail::call_collective<detail::Among::all, Collective::name, Algo::automatic>(                              \
-        who, team, where, sizeof(T),                                                                                    \
-        detail::moving<T>(Collective::name, algo, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);                       \
+#define ISOTOPE_MOVE(name, root_parameter, ...)                                                                       \
+  template <Algo By = Algo::automatic, class Who, class Where, class T>                                               \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,     \
+                       std::size_t n root_parameter, CallSite site = CallSite::current()) {                           \
+    return detail::call_collective<detail::kAmong<By>, Collective::name, By>(                                         \
+        who, team, where, sizeof(T), detail::moving<T>(Collective::name, By, dst, src, n __VA_OPT__(, ) __VA_ARGS__), \
+        site);                                                                                                        \
+  }                                                                                                                   \
+  template <class Who, class Where, class T>                                                                          \
+  ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,     \
+                       std::size_t n root_parameter, Algo algo, CallSite site = CallSite::current()) {                \
+    return detail::call_collective<detail::Among::all, Collective::name, Algo::automatic>(                            \
+        who, team, where, sizeof(T),                                                                                  \
+        detail::moving<T>(Collective::name, algo, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);                     \
   }
 #define ISOTOPE_ROOT , int root
 

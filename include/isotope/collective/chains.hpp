@@ -1,7 +1,7 @@
 // Algorithms that pass data along from member to member: ring, trees, pipelines.
 //
-// Messages of one call are numbered by the channel's rounds. Members do not hear from everyone in each of them, so such a
-// call ends with a meeting: after it nobody is behind.
+// Messages of one call are numbered by the channel's rounds. Members do not hear from everyone in each of them, so such
+// a call ends with a meeting: after it nobody is behind.
 #pragma once
 
 #include <cstddef>
@@ -61,8 +61,8 @@ ISOTOPE_HD bool ring_reduce(const Stage<G>& on, const R& r, const char* src, con
   std::uint64_t* counter = &on.channel.words()->rounds;
   std::uint64_t round = begin_round(on, counter, false) - 1;
   const std::uint64_t first = round + 1;
-  // This PE is past all earlier rounds. Its left neighbour, which need not have heard from it in the last of them, may not use
-  // that one's slot before it knows.
+  // This PE is past all earlier rounds. Its left neighbour, which need not have heard from it in the last of them, may
+  // not use that one's slot before it knows.
   post(on, on.channel.reply(on.me()), round, left);
   for (std::size_t piece = 0; piece < longest; piece += most) {
     const auto part = [&](int segment) {
@@ -95,10 +95,11 @@ ISOTOPE_HD bool ring_reduce(const Stage<G>& on, const R& r, const char* src, con
 template <Group G, class R>
 ISOTOPE_HD bool reduce_scatter_ring(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
   const std::size_t mine = blocks.begin(on.me());
-  const bool well = blocks.each == 0 || ring_reduce(on, r, src, {0, blocks, 1}, [&](std::size_t begin, std::size_t n, const char* sums) {
-    join_arrays(on.group, r, src + begin * r.element(), sums, nullptr, nullptr, dst + (begin - mine) * r.element(), n,
-                on.members());
-  });
+  const bool well = blocks.each == 0 ||
+                    ring_reduce(on, r, src, {0, blocks, 1}, [&](std::size_t begin, std::size_t n, const char* sums) {
+                      join_arrays(on.group, r, src + begin * r.element(), sums, nullptr, nullptr,
+                                  dst + (begin - mine) * r.element(), n, on.members());
+                    });
   return well && meet(on);
 }
 
@@ -138,8 +139,8 @@ struct Tree {
   ISOTOPE_HD int child(int which) const { return member(2 * place() + 1 + which); }
 };
 
-/// double_tree: half of the data over each of two trees, up as partials and down as results, piece by piece. A member is
-/// another's parent in one of the trees at most, so flags carry what goes up and replies what comes down.
+/// double_tree: half of the data over each of two trees, up as partials and down as results, piece by piece. A member
+/// is another's parent in one of the trees at most, so flags carry what goes up and replies what comes down.
 template <Group G, class R>
 ISOTOPE_HD bool all_reduce_double_tree(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count) {
   const std::size_t most = on.channel.slot_bytes() / r.partial();
@@ -166,11 +167,11 @@ ISOTOPE_HD bool all_reduce_double_tree(const Stage<G>& on, const R& r, char* dst
       const int parent = tree.parent();
       const char* own = src + now.begin * r.element();
       if (parent == kNoPe) {
-        join_arrays(on.group, r, own, sums[0], sums[1], nullptr, dst + now.begin * r.element(), now.count, on.members());
+        join_arrays(on.group, r, own, sums[0], sums[1], nullptr, dst + now.begin * r.element(), now.count,
+                    on.members());
       } else {
         char* slot = on.team.at(on.channel.slot(SlotKind::plain, round, on.me()), parent);
-        if (!on.team.stopped())
-          join_arrays(on.group, r, own, sums[0], sums[1], slot, nullptr, now.count, on.members());
+        if (!on.team.stopped()) join_arrays(on.group, r, own, sums[0], sums[1], slot, nullptr, now.count, on.members());
         post(on, on.channel.flag(on.me()), round, parent);
       }
     }

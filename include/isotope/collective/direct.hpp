@@ -1,7 +1,7 @@
 // Algorithms that read and write the members' buffers in place: a meeting, loads and stores, a meeting.
 //
-// The first meeting says that every member's input is ready and its output may be written; the last one, that all of it was.
-// Each element of the output is made by one member, so all members get the same bits.
+// The first meeting says that every member's input is ready and its output may be written; the last one, that all of it
+// was. Each element of the output is made by one member, so all members get the same bits.
 #pragma once
 
 #include <cstddef>
@@ -45,12 +45,14 @@ ISOTOPE_HD bool all_reduce_one_shot(const Stage<G>& on, const R& r, char* dst, c
     const Share share = share_of(on.group);
     const auto others = static_cast<std::uint32_t>(on.members() - 1);
     for (std::uint32_t k = share.first; k < others; k += share.step)
-      store_to(on.team.reach(), on.team.at(on.channel.flag(on.me()), on.next(static_cast<int>(k) + 1)), round, Order::release);
+      store_to(on.team.reach(), on.team.at(on.channel.flag(on.me()), on.next(static_cast<int>(k) + 1)), round,
+               Order::release);
     bool well = true;
     Patience patience(on.team);
     for (std::uint32_t k = share.first; well && k < others; k += share.step) {
       const int from = on.next(static_cast<int>(k) + 1);
-      well = wait_for_word(patience, on.channel.flag(from), Cmp::ge, round, Order::acquire, on.team.world_rank(from), on.call);
+      well = wait_for_word(patience, on.channel.flag(from), Cmp::ge, round, Order::acquire, on.team.world_rank(from),
+                           on.call);
     }
     if (!told(on.team, agree(on.group, well))) return false;
     fold(
@@ -68,7 +70,8 @@ template <Group G, class R>
 ISOTOPE_HD bool reduce_direct(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count, int root,
                               bool alone) {
   if (!meet_first(on)) return false;
-  const Slice mine = alone ? Slice{0, on.me() == root ? count : 0} : slice_of(count, on.me(), on.members(), part_unit(r));
+  const Slice mine =
+      alone ? Slice{0, on.me() == root ? count : 0} : slice_of(count, on.me(), on.members(), part_unit(r));
   const std::size_t at = mine.begin * r.element();
   fold(
       on.workers(), r, on.members(), [&](int k) { return on.team.at(src + at, k); }, kOneOutput,
@@ -88,17 +91,19 @@ ISOTOPE_HD bool reduce_scatter_pull(const Stage<G>& on, const R& r, char* dst, c
   if (!meet_first(on)) return false;
   const char* mine = src + blocks.begin(on.me()) * r.element();
   fold(
-      on.workers(), r, on.members(), [&](int k) { return on.team.at(mine, on.next(k)); }, kOneOutput, [&](int) { return dst; }, blocks.each,
-      on.members());
+      on.workers(), r, on.members(), [&](int k) { return on.team.at(mine, on.next(k)); }, kOneOutput,
+      [&](int) { return dst; }, blocks.each, on.members());
   return meet_last(on);
 }
 
 /// Each member scans its part through all members in rank order, and writes each one's result.
 template <Group G, class R>
-ISOTOPE_HD bool scan_direct(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count, bool inclusive) {
+ISOTOPE_HD bool scan_direct(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count,
+                            bool inclusive) {
   if (!meet_first(on)) return false;
   const Slice part = slice_of(count, on.me(), on.members(), part_unit(r));
-  const Slice mine = slice_of(part.count, static_cast<int>(on.group.thread_rank()), static_cast<int>(on.group.size()), 1);
+  const Slice mine =
+      slice_of(part.count, static_cast<int>(on.group.thread_rank()), static_cast<int>(on.group.size()), 1);
   const std::size_t most = kPartialBlock / r.partial(), end = part.begin + mine.begin + mine.count;
   for (std::size_t at = part.begin + mine.begin; at < end; at += most) {
     const std::size_t n = end - at < most ? end - at : most, offset = at * r.element(), bytes = n * r.element();
@@ -128,8 +133,8 @@ ISOTOPE_HD bool all_gather_push(const Stage<G>& on, char* dst, const char* src, 
   if (!meet_first(on)) return false;
   char* place = dst + blocks.begin(on.me());
   const std::size_t in_all = blocks.each * static_cast<std::size_t>(on.members());
-  // By pieces that stay in the nearest cache, so that what goes to several members is read once; the last member is this one, whose
-  // own copy may be the same place.
+  // By pieces that stay in the nearest cache, so that what goes to several members is read once; the last member is
+  // this one, whose own copy may be the same place.
   const std::size_t piece = platform::kIsGpu || on.group.size() > 1 ? blocks.each : kPieceForAll;
   for (std::size_t at = 0; at < blocks.each; at += piece) {
     const std::size_t n = blocks.each - at < piece ? blocks.each - at : piece;

@@ -1,8 +1,8 @@
 // Eager messages: they go into a slot of the receiver's before it asks for them.
 //
-// Each member counts its messages to each other one, apart from the rounds of other algorithms, and has two slots there: it waits
-// for a receiver only when that one has not taken the message before the last. So a root may be two calls ahead of the others, and a
-// call waits for nobody whose data it does not need.
+// Each member counts its messages to each other one, apart from the rounds of other algorithms, and has two slots
+// there: it waits for a receiver only when that one has not taken the message before the last. So a root may be two
+// calls ahead of the others, and a call waits for nobody whose data it does not need.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace isotope::detail {
 
-/// Message number `message` of this member's to `to`, at most a slot long. `data` may be overwritten once the group is in step again.
+/// Message number `message` of this member's to `to`, at most a slot long. `data` may be overwritten once the group is
+/// in step again.
 template <Group G>
 ISOTOPE_HD bool send_eagerly(const Stage<G>& on, int to, const char* data, std::size_t bytes, std::uint64_t message) {
   if (message > 2 && !await_post(on, on.channel.taken(to), message - 2, to)) return false;
@@ -86,7 +87,8 @@ ISOTOPE_HD bool exchange_eager(const Stage<G>& on, bool gather, char* dst, const
     move(on, dst + blocks.begin(on.me()) + begin, source(on.me()) + begin, n);
     for (int k = 1; k < on.members(); ++k) {
       const int from = on.previous(k);
-      if (!take_eagerly(on, from, dst + blocks.begin(from) + begin, n, on.channel.counts(from)->taken + number)) return false;
+      if (!take_eagerly(on, from, dst + blocks.begin(from) + begin, n, on.channel.counts(from)->taken + number))
+        return false;
     }
     return true;
   });

@@ -1,20 +1,22 @@
-// reduce_scatter by pull, for results of up to some megabytes, with work in both of its meetings: inputs are copied into shared memory
-// by the GPU's engine, and summed there.
+// reduce_scatter by pull, for results of up to some megabytes, with work in both of its meetings: inputs are copied
+// into shared memory by the GPU's engine, and summed there.
 //
-// A meeting of the members is mostly waiting, and by loads and stores of its threads a block can only wait. Here one warp, the
-// carrier, meets the others and asks the engine for copies; the workers sum what has landed, chunk by chunk.
+// A meeting of the members is mostly waiting, and by loads and stores of its threads a block can only wait. Here one
+// warp, the carrier, meets the others and asks the engine for copies; the workers sum what has landed, chunk by chunk.
 //
 //   carrier  | tell the others, ask for own inputs | wait | ask for theirs | all have landed: tell |      wait      |
 //   workers  |                                            | sum and store chunks    | sum the last |   store them   |
 //
 // - This PE's own inputs land while the members come together, for which nobody else has to be ready.
-// - The others wait at the end to hear that their inputs have been read, which is known as soon as the last of them have landed, before
+// - The others wait at the end to hear that their inputs have been read, which is known as soon as the last of them
+// have landed, before
 //   those are summed. The results are this PE's alone.
-// - To tell them, a release waits for all stores of the multiprocessor that are under way. So the last chunks are stored after it,
+// - To tell them, a release waits for all stores of the multiprocessor that are under way. So the last chunks are
+// stored after it,
 //   while the members part; the ones before have mostly arrived by then.
 //
-// The two meetings are those of reduce_scatter_pull, whose members may be anywhere between them: a member that takes this way and
-// one that takes the other understand each other. The sums are the same, to the last bit.
+// The two meetings are those of reduce_scatter_pull, whose members may be anywhere between them: a member that takes
+// this way and one that takes the other understand each other. The sums are the same, to the last bit.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +38,8 @@ inline constexpr std::uint32_t kChunkBytes = kWorkers * 16, kChunks = 8;
 /// Chunks whose sums are stored once the others have been told.
 inline constexpr std::uint32_t kHeld = 2;
 inline constexpr std::size_t kMostBytes = std::size_t{kChunks} * kChunkBytes;  // of a block's results
-/// Shared memory of a block, of which a multiprocessor has room for two: one of this call and one of the next, which comes early.
+/// Shared memory of a block, of which a multiprocessor has room for two: one of this call and one of the next, which
+/// comes early.
 inline constexpr std::size_t kRoom = std::size_t{106} * 1024, kHeader = 256;
 
 /// Chunks of the others' inputs that have a place of their own; what lands later waits for one.
@@ -63,8 +66,8 @@ struct Header {
 };
 static_assert(sizeof(Header) <= kHeader);
 
-/// Words of 16 bytes that each block takes of a result, as far as there are: whole lines, so that blocks share none. Worked out by the
-/// host, since a GPU takes long to divide.
+/// Words of 16 bytes that each block takes of a result, as far as there are: whole lines, so that blocks share none.
+/// Worked out by the host, since a GPU takes long to divide.
 constexpr std::uint32_t words_of_block(std::size_t bytes, std::size_t blocks) {
   constexpr std::size_t kLine = 128;
   const std::size_t lines = (bytes + kLine - 1) / kLine;
@@ -115,17 +118,20 @@ ISOTOPE_HD Opposite opposite_of_carrier(const Stage<Block>& on) {
 }
 /// A meeting of the members by the carriers of their blocks. `meanwhile`: done once the others are told.
 template <class Meanwhile>
-ISOTOPE_HD bool meet(const Stage<Block>& on, const Opposite& other, std::uint64_t round, Order order, const Meanwhile& meanwhile) {
+ISOTOPE_HD bool meet(const Stage<Block>& on, const Opposite& other, std::uint64_t round, Order order,
+                     const Meanwhile& meanwhile) {
   const Warp warp = this_warp();
   if constexpr (platform::kIsGpu) {
     return meet_as_one(warp, on.team, other, round, order, on.call, meanwhile);
   } else {
-    if (other.mine != nullptr && !on.team.stopped()) store_to(on.team.reach(), other.theirs, round, order_of_raising(order));
+    if (other.mine != nullptr && !on.team.stopped())
+      store_to(on.team.reach(), other.theirs, round, order_of_raising(order));
     meanwhile();
     bool well = !on.team.stopped();
     if (well && other.mine != nullptr) {
       Patience patience(on.team);
-      well = wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order), on.team.world_rank(other.peer), on.call);
+      well = wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order),
+                           on.team.world_rank(other.peer), on.call);
     }
     warp.sync();
     return told(on.team, warp.all(well));
@@ -155,7 +161,8 @@ ISOTOPE_HD bool carry(const Stage<Block>& on, const Opposite& other, const Place
     }
     warp.sync();
     if (lane < chunks) header.landed[lane].arrive();
-    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) header.landed[chunk].await();  // nothing lands where the block has left
+    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk)
+      header.landed[chunk].await();  // nothing lands where the block has left
     return false;
   }
   platform::before_landing();
@@ -167,7 +174,8 @@ ISOTOPE_HD bool carry(const Stage<Block>& on, const Opposite& other, const Place
       if (k == i) input = from[i + 1];
     header.landed[chunk].land(places.others(chunk, k), input + chunk * kChunkBytes, part.bytes_of(chunk));
   };
-  for (std::uint32_t i = lane; i < kStages * kOthers && i / kOthers < chunks; i += kWarpSize) land(i / kOthers, i % kOthers);
+  for (std::uint32_t i = lane; i < kStages * kOthers && i / kOthers < chunks; i += kWarpSize)
+    land(i / kOthers, i % kOthers);
   if constexpr (kStages < kChunks) {
     for (std::uint32_t chunk = kStages; chunk < chunks; ++chunk) {
       header.freed[chunk].await();
@@ -184,7 +192,8 @@ ISOTOPE_HD bool carry(const Stage<Block>& on, const Opposite& other, const Place
   });
 }
 
-/// A worker's side. One loop: code is fetched before it runs, and each chunk's own would be fetched once to be run once.
+/// A worker's side. One loop: code is fetched before it runs, and each chunk's own would be fetched once to be run
+/// once.
 template <int Members, class R>
 ISOTOPE_HD bool work(const R& r, const Places<Members>& places, const Part& part, char* dst) {
   constexpr std::uint32_t kStages = Places<Members>::kStages, kOthers = Places<Members>::kOthers;
@@ -202,7 +211,8 @@ ISOTOPE_HD bool work(const R& r, const Places<Members>& places, const Part& part
       Bits128 values[Members];
       values[0] = platform::load_wide<Bits128>(places.own(chunk) + offset);
       ISOTOPE_UNROLL
-      for (std::uint32_t k = 0; k < kOthers; ++k) values[k + 1] = platform::load_wide<Bits128>(places.others(chunk, k) + offset);
+      for (std::uint32_t k = 0; k < kOthers; ++k)
+        values[k + 1] = platform::load_wide<Bits128>(places.others(chunk, k) + offset);
       const Bits128 sum = fold_word(r, values, Members);
       if (chunk < direct) {
         platform::store_once(dst + chunk * kChunkBytes + offset, sum);
@@ -220,24 +230,28 @@ ISOTOPE_HD bool work(const R& r, const Places<Members>& places, const Part& part
   header.told.await();
   ISOTOPE_GPU_ROLLED
   for (std::uint32_t chunk = direct; chunk < chunks; ++chunk)
-    if (is_there(chunk)) platform::store_once(dst + chunk * kChunkBytes + offset, platform::load_wide<Bits128>(places.own(chunk) + offset));
+    if (is_there(chunk))
+      platform::store_once(dst + chunk * kChunkBytes + offset,
+                           platform::load_wide<Bits128>(places.own(chunk) + offset));
   return true;
 }
 
 }  // namespace landed
 
 /// By a block of landed::kThreads threads. `words` of 16 bytes are the result, of which each block takes `each_block`
-/// (landed::words_of_block), by its part of the Stage. `shared`: the block's own until it ends, landed::shared_bytes(Members) at an
-/// alignment of 128. `begin`: called by the carrier once the block is ready, before it looks at any memory or meets anybody.
-/// Each thread returns whether it did its part; the block is not synchronised at the end, and warps leave when they are done.
+/// (landed::words_of_block), by its part of the Stage. `shared`: the block's own until it ends,
+/// landed::shared_bytes(Members) at an alignment of 128. `begin`: called by the carrier once the block is ready, before
+/// it looks at any memory or meets anybody. Each thread returns whether it did its part; the block is not synchronised
+/// at the end, and warps leave when they are done.
 template <int Members, class R, class Begin>
-ISOTOPE_HD bool reduce_scatter_landed(const Stage<Block>& on, const R& r, char* dst, const char* src, std::size_t words, std::uint32_t each_block,
-                                      char* shared, Begin begin) {
+ISOTOPE_HD bool reduce_scatter_landed(const Stage<Block>& on, const R& r, char* dst, const char* src, std::size_t words,
+                                      std::uint32_t each_block, char* shared, Begin begin) {
   const landed::Places<Members> places{shared};
   landed::Header& header = places.header();
   const std::uint32_t rank = on.group.thread_rank();
   const bool carries = rank >= landed::kWorkers;
-  // By the carrier alone, and nothing else before the block meets: it does this while the kernel before still works, beside it.
+  // By the carrier alone, and nothing else before the block meets: it does this while the kernel before still works,
+  // beside it.
   if (carries) {
     const std::uint32_t lane = rank - landed::kWorkers;
     if (lane < landed::kChunks) {

@@ -17,8 +17,8 @@ inline constexpr bool kByMultimem = false;
 template <class T, ReduceOp Op, Accumulate A>
 inline constexpr bool kByMultimem<Reduction<T, Op, A>> = sizeof(T) <= 8 && kReducible<T, Op>;
 
-/// dst = the sum of all members' src; with `ToAll`, in every member's dst. Where the hardware sums, the order is its own:
-/// the last bit may differ from run to run.
+/// dst = the sum of all members' src; with `ToAll`, in every member's dst. Where the hardware sums, the order is its
+/// own: the last bit may differ from run to run.
 template <bool ToAll, Group G, class R>
 ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count) {
   std::size_t done = 0;
@@ -42,11 +42,10 @@ ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const 
   const auto from = [&](int k) { return on.team.at(src + at, k); };
   if constexpr (ToAll) {
     fold(
-        on.workers(), r, on.members(), from, on.members(), [&](int k) { return on.team.at(dst + at, on.next(k)); }, count - done,
-        on.members());
+        on.workers(), r, on.members(), from, on.members(), [&](int k) { return on.team.at(dst + at, on.next(k)); },
+        count - done, on.members());
   } else {
-    fold(
-        on.workers(), r, on.members(), from, kOneOutput, [&](int) { return dst + at; }, count - done, on.members());
+    fold(on.workers(), r, on.members(), from, kOneOutput, [&](int) { return dst + at; }, count - done, on.members());
   }
 }
 
@@ -69,7 +68,8 @@ ISOTOPE_HD bool all_reduce_multimem_two_shot(const Stage<G>& on, const R& r, cha
 }
 
 template <Group G, class R>
-ISOTOPE_HD bool reduce_scatter_multimem(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
+ISOTOPE_HD bool reduce_scatter_multimem(const Stage<G>& on, const R& r, char* dst, const char* src,
+                                        const Blocks& blocks) {
   if (!meet_first(on)) return false;
   fold_multicast<false>(on, r, dst, src + blocks.begin(on.me()) * r.element(), blocks.each);
   return meet_last(on);

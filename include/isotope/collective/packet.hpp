@@ -1,16 +1,17 @@
-// Packets: data that carries its own flag, so that a message needs no fence between the two. One word of a slot at a time.
+// Packets: data that carries its own flag, so that a message needs no fence between the two. One word of a slot at a
+// time.
 //
 //   Ll8       4 bytes of data and 4 of the round in one 8-byte store                   half of the slot is flags
 //   Ll16      8 bytes of data and 8 of the round in one 16-byte store (store16)        half
 //   Ll128     120 bytes of data and 8 of the round in a line of 128                    one part in 16
 //   Lamport   the data itself, 16 bytes: a half that is not all ones has come          none; floats only
 //
-// A packet lands whole by the platform's promise for words of its size, which every platform makes; Lamport's halves are on
-// their own. All ones is a NaN of every float type. A half that is all ones is sent with the signs of its elements cleared,
-// which is NaN still: no number is lost. Integers have nothing to spare.
+// A packet lands whole by the platform's promise for words of its size, which every platform makes; Lamport's halves
+// are on their own. All ones is a NaN of every float type. A half that is all ones is sent with the signs of its
+// elements cleared, which is NaN still: no number is lost. Integers have nothing to spare.
 //
-// send: by one thread, to the slot's address on the receiver. peek: one look at the receiver's own; arrived tells whether it
-// is of that round, and data takes it out.
+// send: by one thread, to the slot's address on the receiver. peek: one look at the receiver's own; arrived tells
+// whether it is of that round, and data takes it out.
 #pragma once
 
 #include <cstddef>
@@ -108,9 +109,9 @@ struct Lamport {
   }
 };
 
-/// Here the flag is a release and its reader acquires, for each line: right on every platform, and cheap on CPUs. On a GPU
-/// the point of it is to do without, with a warp that stores the line at once, which rests on 128-byte stores landing whole;
-/// no platform of ours promises that yet, so no table chooses it there.
+/// Here the flag is a release and its reader acquires, for each line: right on every platform, and cheap on CPUs. On a
+/// GPU the point of it is to do without, with a warp that stores the line at once, which rests on 128-byte stores
+/// landing whole; no platform of ours promises that yet, so no table chooses it there.
 struct Ll128 {
   static constexpr SlotKind kKind = SlotKind::ll128;
   static constexpr int kBytes = 120;
@@ -149,16 +150,18 @@ struct Ll128 {
 template <class P>
 inline constexpr int kBatch = sizeof(typename P::Raw) <= 16 ? 4 : 1;
 
-/// Waits for one word from each of members first, first + 1, ..., `count` of them (at most kBatch<P>), passing over `me`.
-/// `slots` is the first one's; the others follow at `stride`. False: it gave up.
+/// Waits for one word from each of members first, first + 1, ..., `count` of them (at most kBatch<P>), passing over
+/// `me`. `slots` is the first one's; the others follow at `stride`. False: it gave up.
 template <class P>
-ISOTOPE_HD bool receive(Patience& patience, const Team& team, const char* slots, std::size_t stride, Call call, std::size_t word,
-                        std::uint64_t round, int first, int count, typename P::Raw (&raw)[kBatch<P>]) {
+ISOTOPE_HD bool receive(Patience& patience, const Team& team, const char* slots, std::size_t stride, Call call,
+                        std::size_t word, std::uint64_t round, int first, int count,
+                        typename P::Raw (&raw)[kBatch<P>]) {
   for (;;) {
     int missing = -1;
     ISOTOPE_UNROLL
     for (int i = 0; i < kBatch<P>; ++i) {
-      if (i < count && first + i != team.rank()) raw[i] = P::peek(slots + static_cast<std::size_t>(i) * stride, word, round);
+      if (i < count && first + i != team.rank())
+        raw[i] = P::peek(slots + static_cast<std::size_t>(i) * stride, word, round);
     }
     ISOTOPE_UNROLL
     for (int i = 0; i < kBatch<P>; ++i) {
@@ -169,7 +172,8 @@ ISOTOPE_HD bool receive(Patience& patience, const Team& team, const char* slots,
     ISOTOPE_UNROLL
     for (int i = 0; i < kBatch<P>; ++i) {
       if (i == missing)
-        P::give_up(patience, call, slots + static_cast<std::size_t>(i) * stride, word, round, raw[i], team.world_rank(first + i));
+        P::give_up(patience, call, slots + static_cast<std::size_t>(i) * stride, word, round, raw[i],
+                   team.world_rank(first + i));
     }
     return false;
   }

@@ -80,7 +80,8 @@ struct ShareOfWords {
 
 /// The word of each member, from this PE's own on.
 template <class P, int Others, Group G>
-ISOTOPE_HD void read_for_each(const Stage<G>& on, const Outgoing<P>& out, std::size_t word, typename P::Data (&data)[Others + 1]) {
+ISOTOPE_HD void read_for_each(const Stage<G>& on, const Outgoing<P>& out, std::size_t word,
+                              typename P::Data (&data)[Others + 1]) {
   if (out.is_wide(word)) {
     ISOTOPE_UNROLL
     for (int i = 0; i <= Others; ++i) data[i] = out.wide(on.next(i), word);
@@ -92,8 +93,9 @@ ISOTOPE_HD void read_for_each(const Stage<G>& on, const Outgoing<P>& out, std::s
   for (int i = 0; i <= Others; ++i) data[i] = P::prepare(data[i], out.element);
 }
 
-/// Sends each of `Others` other members its words; `own` becomes this PE's first one. All of a word is read before any of it goes
-/// out, and the first word before it is known which round this is: on a GPU a read takes longer than all the rest.
+/// Sends each of `Others` other members its words; `own` becomes this PE's first one. All of a word is read before any
+/// of it goes out, and the first word before it is known which round this is: on a GPU a read takes longer than all the
+/// rest.
 template <class P, int Others, Group G>
 ISOTOPE_HD bool send_to_each(const Stage<G>& on, const Outgoing<P>& out, const ShareOfWords& share, std::uint64_t round,
                              typename P::Data& own) {
@@ -139,15 +141,15 @@ ISOTOPE_HD bool send_to_all(const Stage<G>& on, const Outgoing<P>& out, const Sh
   return true;
 }
 
-/// Whether the usual numbers of PEs that share a GPU have code of their own, with all members' words in registers. Also under the
-/// checker, which has no GPU and finds its bugs all the same.
+/// Whether the usual numbers of PEs that share a GPU have code of their own, with all members' words in registers. Also
+/// under the checker, which has no GPU and finds its bugs all the same.
 template <class P>
 inline constexpr bool kOwnCode = (platform::kIsGpu || ISOTOPE_SIM) && sizeof(typename P::Raw) <= 16;
 
 /// Waits for the word of each of `Others` other members and gives all to `each`, in rank order.
 template <class P, int Others, Group G, class Each>
-ISOTOPE_HD bool each_of_all(const Stage<G>& on, Patience& patience, const char* slots, std::size_t stride, std::size_t word,
-                            std::uint64_t round, const typename P::Data& own, const Each& each) {
+ISOTOPE_HD bool each_of_all(const Stage<G>& on, Patience& patience, const char* slots, std::size_t stride,
+                            std::size_t word, std::uint64_t round, const typename P::Data& own, const Each& each) {
   typename P::Raw raw[Others];
   if (!receive_all<P, Others>(patience, on.team, slots, stride, on.call, word, round, raw)) return false;
   ISOTOPE_UNROLL
@@ -159,8 +161,10 @@ ISOTOPE_HD bool each_of_all(const Stage<G>& on, Patience& patience, const char* 
   return true;
 }
 
-/// One round, the call's first or a later one. This thread's words of what goes `out`; where `Alike`, all members get the same.
-///   take(word, each)        each(step) waits for the members' words and calls step(k, data) for all of them in rank order, its
+/// One round, the call's first or a later one. This thread's words of what goes `out`; where `Alike`, all members get
+/// the same.
+///   take(word, each)        each(step) waits for the members' words and calls step(k, data) for all of them in rank
+///   order, its
 ///                           own as it would have been sent; false: it gave up, return false then too
 template <class P, bool Alike, Group G, class Take>
 ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoing<P>& out, Take take) {
@@ -210,7 +214,8 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoin
         }
         for (int k = 0; k < members; k += kBatch<P>) {
           typename P::Raw raw[kBatch<P>] = {};
-          if (!receive<P>(patience, on.team, slots + static_cast<std::size_t>(k) * stride, stride, on.call, word, round, k, members - k, raw))
+          if (!receive<P>(patience, on.team, slots + static_cast<std::size_t>(k) * stride, stride, on.call, word, round,
+                          k, members - k, raw))
             return false;
           ISOTOPE_UNROLL
           for (int i = 0; i < kBatch<P>; ++i) {
@@ -232,8 +237,8 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoin
   return well;
 }
 
-/// Everyone sends elements to everyone, and sums what comes in rank order. all-reduce: all get the same, `blocks` at stride 0, and
-/// `Alike`. reduce-scatter: member k gets block k.
+/// Everyone sends elements to everyone, and sums what comes in rank order. all-reduce: all get the same, `blocks` at
+/// stride 0, and `Alike`. reduce-scatter: member k gets block k.
 template <class P, bool Alike, Group G, class R>
 ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
   const std::size_t most = on.channel.slot_bytes() / r.element(), count = blocks.each;
@@ -251,7 +256,8 @@ ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const 
         }
       });
       if (!all) return false;
-      write_data(to + word * P::kBytes, r.template finish_word<typename P::Data>(partials, on.members()), bytes - word * P::kBytes);
+      write_data(to + word * P::kBytes, r.template finish_word<typename P::Data>(partials, on.members()),
+                 bytes - word * P::kBytes);
       return true;
     };
     if (!packet_round<P, Alike>(on, begin == 0, out, take)) return false;
@@ -259,7 +265,8 @@ ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const 
   return true;
 }
 
-/// all-gather and all-to-all: block k of `dst` comes from member k, which sends its `src` (all-gather) or its block for us.
+/// all-gather and all-to-all: block k of `dst` comes from member k, which sends its `src` (all-gather) or its block for
+/// us.
 template <class P, bool Gather, Group G>
 ISOTOPE_HD bool exchange_packets(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
   const std::size_t each = blocks.each;

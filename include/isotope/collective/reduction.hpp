@@ -1,12 +1,14 @@
-// Reduction: how the elements of one type are combined by one operation. What the algorithms of the collectives work with.
+// Reduction: how the elements of one type are combined by one operation. What the algorithms of the collectives work
+// with.
 //
 //   Reduction<bf16, ReduceOp::add> r;
-//   r.start(acc, a, b, n);  r.more(acc, c, n);  r.finish(out, acc, n, 3);       // out = a + b + c, kept in f32 until the end
+//   r.start(acc, a, b, n);  r.more(acc, c, n);  r.finish(out, acc, n, 3);       // out = a + b + c, kept in f32 until
+//   the end
 //
-// An algorithm takes a reduction as a parameter and sees bytes: `element` bytes each in memory, `partial` bytes each while they
-// are summed. Partials of 16- and 8-bit floats are f32, of averages of integers 64 bits wide, of all else the type itself.
-// collective/any_reduction.hpp is the same for types that are known at run time only. `count` may be a constant
-// (std::integral_constant): the loops unroll then.
+// An algorithm takes a reduction as a parameter and sees bytes: `element` bytes each in memory, `partial` bytes each
+// while they are summed. Partials of 16- and 8-bit floats are f32, of averages of integers 64 bits wide, of all else
+// the type itself. collective/any_reduction.hpp is the same for types that are known at run time only. `count` may be a
+// constant (std::integral_constant): the loops unroll then.
 #pragma once
 
 #include <cstddef>
@@ -43,10 +45,9 @@ ISOTOPE_FLAT void set_element(void* to, std::size_t i, V value) {
 
 /// What `Op` of T is kept in until the end.
 template <class T, ReduceOp Op, Accumulate A>
-using PartialOf =
-    std::conditional_t<std::is_integral_v<T> && Op == ReduceOp::average,
-                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-                       std::conditional_t<is_narrow_float<T> && A == Accumulate::wide, float, T>>;
+using PartialOf = std::conditional_t<std::is_integral_v<T> && Op == ReduceOp::average,
+                                     std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                                     std::conditional_t<is_narrow_float<T> && A == Accumulate::wide, float, T>>;
 
 /// The loops, for a reduction R that knows what to do with one element. Partials overlap no input.
 template <class R, class T, class P>
@@ -137,10 +138,12 @@ class ReductionLoops {
     if constexpr (kInRegisters<Word> && sizeof(T) == 2 && lanes<Bytes>() % 2 == 0) {
       ISOTOPE_UNROLL
       for (std::size_t i = 0; i < lanes<Bytes>(); i += 2)
-        set_lanes(word, i / 2, self().finish_one(partials.values[i], members), self().finish_one(partials.values[i + 1], members));
+        set_lanes(word, i / 2, self().finish_one(partials.values[i], members),
+                  self().finish_one(partials.values[i + 1], members));
     } else if constexpr (kInRegisters<Word>) {
       ISOTOPE_UNROLL
-      for (std::size_t i = 0; i < lanes<Bytes>(); ++i) set_lane(word, i, self().finish_one(partials.values[i], members));
+      for (std::size_t i = 0; i < lanes<Bytes>(); ++i)
+        set_lane(word, i, self().finish_one(partials.values[i], members));
     } else {
       finish(&word, partials.values, lanes<Bytes>(), members);
     }

@@ -15,8 +15,8 @@
 
 namespace isotope {
 
-/// What a call is about. Plain data, as a kernel's argument. `count`: elements of the whole for all_reduce, reduce, broadcast
-/// and the scans, of one member's block for the others.
+/// What a call is about. Plain data, as a kernel's argument. `count`: elements of the whole for all_reduce, reduce,
+/// broadcast and the scans, of one member's block for the others.
 struct CollectiveCall {
   Collective collective = Collective::all_reduce;
   Algo algo = Algo::automatic;
@@ -69,8 +69,8 @@ ISOTOPE_HD bool same_call(const Stage<G>& on, const CollectiveCall& call, std::u
       if (a == b) continue;
       same = false;
       if (on.group.is_leader())
-        refuse(on.team, on.call, Fault::mismatch, field.name, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b),
-               on.team.world_rank(k));
+        refuse(on.team, on.call, Fault::mismatch, field.name, static_cast<std::int64_t>(a),
+               static_cast<std::int64_t>(b), on.team.world_rank(k));
       break;
     }
   }
@@ -81,8 +81,8 @@ ISOTOPE_HD bool same_call(const Stage<G>& on, const CollectiveCall& call, std::u
 }
 #endif  // ISOTOPE_CHECKED
 
-/// This group's `range` of a call, by one algorithm of one collective: nothing else is compiled in. R: a reduction, or the
-/// bytes of an element where nothing is combined.
+/// This group's `range` of a call, by one algorithm of one collective: nothing else is compiled in. R: a reduction, or
+/// the bytes of an element where nothing is combined.
 template <Collective C, Algo A, Group G, class R>
 ISOTOPE_HD bool run_one(const Stage<G>& on, const R& r, const CollectiveCall& call, const Range& range) {
   std::size_t element = 0;
@@ -167,11 +167,11 @@ ISOTOPE_HD constexpr bool is_a_default(Collective collective, Algo algo) {
 /// The same, the algorithm found among all of them, or among those that are a default.
 template <bool Defaults, Collective C, Group G, class R>
 ISOTOPE_HD bool run_any_of(const Stage<G>& on, const R& r, const CollectiveCall& call, const Range& range) {
-#define X(c, a, dst, src)                                                                                    \
-  if constexpr (combines(Collective::c) != std::is_integral_v<R> &&                                          \
-                (!Defaults || (Collective::c == C && is_a_default(C, Algo::a)))) {                           \
-    if (call.collective == Collective::c && call.algo == Algo::a)                                            \
-      return run_one<Collective::c, Algo::a>(on, r, call, range);                                            \
+#define X(c, a, dst, src)                                                          \
+  if constexpr (combines(Collective::c) != std::is_integral_v<R> &&                \
+                (!Defaults || (Collective::c == C && is_a_default(C, Algo::a)))) { \
+    if (call.collective == Collective::c && call.algo == Algo::a)                  \
+      return run_one<Collective::c, Algo::a>(on, r, call, range);                  \
   }
 #include "isotope/collective/algorithms.def"
 #undef X

@@ -24,8 +24,8 @@ struct Stage {
   const Team& team;
   const Channel& channel;
   Call call;
-  /// The call is a whole kernel of a GPU: what earlier kernels of its stream did is complete before it starts, and what it
-  /// read is read again after it ends. Fences that only say so are left out.
+  /// The call is a whole kernel of a GPU: what earlier kernels of its stream did is complete before it starts, and what
+  /// it read is read again after it ends. Fences that only say so are left out.
   bool whole_kernel = false;
   /// This group is one of several that share out the call's elements, word by word; each meets its own counterparts.
   std::uint32_t part = 0, parts = 1;
@@ -61,8 +61,10 @@ ISOTOPE_HD bool meet(const Stage<G>& on, Order order = Order::acq_rel) {
   const ChannelBarrier where{on.channel.words()};
   const std::uint64_t last = on.met != 0 ? on.met : *where.rounds(on.team);
   on.met = last + 1;
-  // A whole kernel's blocks have a warp at least, so code for fewer threads than members would never run, and yet be fetched.
-  if (on.kernel_orders() && on.members() <= kAllToAll) return meet_one_each(on.group, on.team, where, last, order, on.call);
+  // A whole kernel's blocks have a warp at least, so code for fewer threads than members would never run, and yet be
+  // fetched.
+  if (on.kernel_orders() && on.members() <= kAllToAll)
+    return meet_one_each(on.group, on.team, where, last, order, on.call);
   return meet_at(on.group, on.team, where, last, order, on.call);
 }
 /// The meeting that begins a call, which has written nothing yet, and the one that ends it, which reads nothing after.
@@ -85,8 +87,9 @@ ISOTOPE_HD bool together(const Stage<G>& on, bool well) {
   return told(on.team, well);
 }
 
-/// The number of the round that this call begins, its first one or a later one. What was read and cleared in earlier rounds is
-/// over for whoever hears from this thread now: the fence pairs with theirs, through the words that packets are made of.
+/// The number of the round that this call begins, its first one or a later one. What was read and cleared in earlier
+/// rounds is over for whoever hears from this thread now: the fence pairs with theirs, through the words that packets
+/// are made of.
 template <Group G>
 ISOTOPE_HD std::uint64_t begin_round(const Stage<G>& on, const std::uint64_t* counter, bool first) {
   // Where a kernel begins, nothing of this group's is under way.
@@ -108,7 +111,8 @@ ISOTOPE_HD void end_round(const Stage<G>& on, std::uint64_t* counter, std::uint6
 template <Group G>
 ISOTOPE_HD void post(const Stage<G>& on, std::uint64_t* flag, std::uint64_t round, int to) {
   on.group.sync();
-  if (on.group.is_leader() && !on.team.stopped()) store_to(on.team.reach(), on.team.at(flag, to), round, Order::release);
+  if (on.group.is_leader() && !on.team.stopped())
+    store_to(on.team.reach(), on.team.at(flag, to), round, Order::release);
 }
 
 /// Waits until `from` has posted that round, or a later one, on this PE's flag.
@@ -125,15 +129,16 @@ ISOTOPE_HD bool await_post(const Stage<G>& on, const std::uint64_t* flag, std::u
 
 /// By one thread, if it pays. Where there is no such way, it is not compiled.
 template <Group G>
-ISOTOPE_HD bool moved_past_caches(const Stage<G>& on, void* dst, const void* src, std::size_t bytes, std::size_t in_all) {
+ISOTOPE_HD bool moved_past_caches(const Stage<G>& on, void* dst, const void* src, std::size_t bytes,
+                                  std::size_t in_all) {
   if (in_all == 0 || on.group.size() != 1 || in_all < platform::past_caches_from(on.members()).copies) return false;
   platform::copy_past_caches(dst, src, bytes);
   platform::end_copies_past_caches();
   return true;
 }
 
-/// `bytes` from `src` to `dst`, addresses as they are, by the whole group. Does not synchronise it. `in_all`: what the call
-/// writes like this; so much that no cache would hold it goes past them, where threads are single.
+/// `bytes` from `src` to `dst`, addresses as they are, by the whole group. Does not synchronise it. `in_all`: what the
+/// call writes like this; so much that no cache would hold it goes past them, where threads are single.
 template <Group G>
 ISOTOPE_HD void move(const Stage<G>& on, void* dst, const void* src, std::size_t bytes, std::size_t in_all = 0) {
   if (dst == src || bytes == 0) return;

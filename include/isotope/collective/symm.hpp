@@ -3,8 +3,8 @@
 //   SymmContext context = coll.symm_context();                    // host; a plain value that kernels may take
 //   int code = symm_all_reduce(this_block(), &context, buffer, byte_offset, n, REDUCE_OP_SUM, DTYPE_FLOAT32);
 //
-// The n elements at buffer + byte_offset (symmetric, the same on every member) become their combination over all members.
-// Called by all threads of the group, on channel 0. Returns
+// The n elements at buffer + byte_offset (symmetric, the same on every member) become their combination over all
+// members. Called by all threads of the group, on channel 0. Returns
 //    0   done
 //   -1   the context is null                    -3   the type has no such operation, or there is none
 //   -2   the context is of no known type        -4   there is no such type
@@ -21,11 +21,12 @@
 namespace isotope {
 
 // As numbers: those of ReduceOp and DataType.
-inline constexpr std::int32_t REDUCE_OP_SUM = 0, REDUCE_OP_MIN = 1, REDUCE_OP_MAX = 2, REDUCE_OP_AND = 3, REDUCE_OP_OR = 4,
-                              REDUCE_OP_XOR = 5, REDUCE_OP_PROD = 6, REDUCE_OP_AVG = 7;
-inline constexpr std::int32_t DTYPE_FLOAT32 = 0, DTYPE_FLOAT64 = 1, DTYPE_FLOAT16 = 2, DTYPE_BFLOAT16 = 3, DTYPE_E4M3 = 4,
-                              DTYPE_E5M2 = 5, DTYPE_INT8 = 6, DTYPE_INT16 = 7, DTYPE_INT32 = 8, DTYPE_INT64 = 9,
-                              DTYPE_UINT8 = 10, DTYPE_UINT16 = 11, DTYPE_UINT32 = 12, DTYPE_UINT64 = 13;
+inline constexpr std::int32_t REDUCE_OP_SUM = 0, REDUCE_OP_MIN = 1, REDUCE_OP_MAX = 2, REDUCE_OP_AND = 3,
+                              REDUCE_OP_OR = 4, REDUCE_OP_XOR = 5, REDUCE_OP_PROD = 6, REDUCE_OP_AVG = 7;
+inline constexpr std::int32_t DTYPE_FLOAT32 = 0, DTYPE_FLOAT64 = 1, DTYPE_FLOAT16 = 2, DTYPE_BFLOAT16 = 3,
+                              DTYPE_E4M3 = 4, DTYPE_E5M2 = 5, DTYPE_INT8 = 6, DTYPE_INT16 = 7, DTYPE_INT32 = 8,
+                              DTYPE_INT64 = 9, DTYPE_UINT8 = 10, DTYPE_UINT16 = 11, DTYPE_UINT32 = 12,
+                              DTYPE_UINT64 = 13;
 
 /// Who takes part, and where they meet. `type` tells a context of ours from others'.
 struct SymmContext {
@@ -49,8 +50,14 @@ ISOTOPE_HD constexpr int symm_refusal(const SymmContext* context, std::int32_t o
 }
 
 ISOTOPE_HD CollectiveCall symm_call(void* place, std::size_t n, std::int32_t op, std::int32_t type) {
-  return {Collective::all_reduce, Algo::automatic, static_cast<DataType>(type), static_cast<ReduceOp>(op),
-          Accumulate::wide,       0,               place,                       place,
+  return {Collective::all_reduce,
+          Algo::automatic,
+          static_cast<DataType>(type),
+          static_cast<ReduceOp>(op),
+          Accumulate::wide,
+          0,
+          place,
+          place,
           n};
 }
 
@@ -71,7 +78,7 @@ ISOTOPE_HD bool symm_of(const Stage<G>& on, const CollectiveCall& call) {
 template <Group G>
 ISOTOPE_HD bool symm_by_type(const Stage<G>& on, const CollectiveCall& call) {
   switch (call.type) {
-#define X(name, type_)   \
+#define X(name, type_) \
   case DataType::name: \
     return symm_of<type_>(on, call);
 #include "isotope/base/data_types.def"

@@ -1,5 +1,5 @@
-// Collectives whose members bring different amounts: collect (a variable all-gather) and all_to_all_v. Called as those of
-// calls.hpp, by a group on a channel.
+// Collectives whose members bring different amounts: collect (a variable all-gather) and all_to_all_v. Called as those
+// of calls.hpp, by a group on a channel.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace isotope {
 
-/// The members' src one after another in every member's dst, which is symmetric and holds them all. `n` may differ; `total`
-/// (in every thread) is the number of elements that came.
+/// The members' src one after another in every member's dst, which is symmetric and holds them all. `n` may differ;
+/// `total` (in every thread) is the number of elements that came.
 template <Group G, class T>
 ISOTOPE_HD bool collect(G group, const Team& team, const Channel& channel, T* dst, const std::type_identity_t<T>* src,
                         std::size_t n, std::size_t* total, CallSite site = CallSite::current()) {
@@ -29,7 +29,8 @@ ISOTOPE_HD bool collect(G group, const Team& team, const Channel& channel, T* ds
     });
   };
   if (!detail::packet_round<detail::Ll16, true>(on, true, out, take)) return false;
-  // The first thread has read them. Who has told its count is past its earlier use of dst: ordered here, before the others go on.
+  // The first thread has read them. Who has told its count is past its earlier use of dst: ordered here, before the
+  // others go on.
   detail::fence_to(team);
   before = group.broadcast(static_cast<std::uint64_t>(before));
   all = group.broadcast(static_cast<std::uint64_t>(all));
@@ -42,14 +43,14 @@ ISOTOPE_HD bool collect(G group, const Team& team, const Channel& channel, T* ds
   return detail::meet(on);
 }
 
-/// Member k's src[src_offsets[me]] and counts[me] elements from there on, as member k has them, to dst[dst_offsets[k]], for
-/// every k. src, src_offsets and counts are symmetric: one entry per member that it sends to. dst_offsets and received (how
-/// many came from each; may be null) are this PE's own.
+/// Member k's src[src_offsets[me]] and counts[me] elements from there on, as member k has them, to dst[dst_offsets[k]],
+/// for every k. src, src_offsets and counts are symmetric: one entry per member that it sends to. dst_offsets and
+/// received (how many came from each; may be null) are this PE's own.
 template <Group G, class T>
-ISOTOPE_HD bool all_to_all_v(G group, const Team& team, const Channel& channel, T* dst, const std::uint64_t* dst_offsets,
-                             const std::type_identity_t<T>* src, const std::uint64_t* counts,
-                             const std::uint64_t* src_offsets, std::uint64_t* received = nullptr,
-                             CallSite site = CallSite::current()) {
+ISOTOPE_HD bool all_to_all_v(G group, const Team& team, const Channel& channel, T* dst,
+                             const std::uint64_t* dst_offsets, const std::type_identity_t<T>* src,
+                             const std::uint64_t* counts, const std::uint64_t* src_offsets,
+                             std::uint64_t* received = nullptr, CallSite site = CallSite::current()) {
   const detail::Stage<G> on{group, team, channel, {"all_to_all_v", site}};
   if constexpr (detail::kCheckRanks) {
     if (!detail::index_is_good(team, on.call, "channel", channel.index(), channel.workspace().channels())) return false;

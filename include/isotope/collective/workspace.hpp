@@ -2,14 +2,15 @@
 //
 //   Collectives coll(world);                                                  // host/collectives.hpp makes one
 //   world.launch<k>({...}, team, coll.workspace(), ...);
-//   all_reduce<ReduceOp::add>(block, team, ws.channel(block.rank()), out, in, n);      // each block on a channel of its own
+//   all_reduce<ReduceOp::add>(block, team, ws.channel(block.rank()), out, in, n);      // each block on a channel of
+//   its own
 //
-// A workspace serves one team (teams without a common member may share one). A channel serves one group at a time: groups
-// that may be in a collective together use different ones, and each member uses the same one for the same call.
+// A workspace serves one team (teams without a common member may share one). A channel serves one group at a time:
+// groups that may be in a collective together use different ones, and each member uses the same one for the same call.
 //
 // Why calls may follow each other without a barrier: counters only go up, and a slot is written again two rounds later.
-// In each round every member hears from every other one. So who begins round r + 2 has heard from everyone in round r + 1,
-// and each of them had finished round r before it spoke: nobody still reads what is overwritten.
+// In each round every member hears from every other one. So who begins round r + 2 has heard from everyone in round r +
+// 1, and each of them had finished round r before it spoke: nobody still reads what is overwritten.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +37,9 @@ struct ChannelWords {
   alignas(128) CallSignature signatures[2];  // of this PE, by parity of `calls`; read by the others
   // What only this PE uses.
   alignas(128) std::uint64_t meetings;
-  std::uint64_t calls;            // compared so far
-  std::uint64_t rounds;           // in which members wrote to each other's slots
-  std::uint64_t lamport_rounds;   // the same of Lamport slots
+  std::uint64_t calls;             // compared so far
+  std::uint64_t rounds;            // in which members wrote to each other's slots
+  std::uint64_t lamport_rounds;    // the same of Lamport slots
   std::uint64_t lamport_bytes[3];  // how much of a slot is not clear
 };
 
@@ -63,10 +64,14 @@ class Channel;
 class Workspace {
  public:
   Workspace() = default;
-  /// `memory`: bytes(...) of symmetric memory, zeroed but for the Lamport slots, which are all ones. `members`: the most
-  /// that a team using it has. `slot_bytes`: a multiple of 1920.
+  /// `memory`: bytes(...) of symmetric memory, zeroed but for the Lamport slots, which are all ones. `members`: the
+  /// most that a team using it has. `slot_bytes`: a multiple of 1920.
   ISOTOPE_HD Workspace(char* memory, int channels, int members, std::size_t slot_bytes)
-      : memory_(memory), slot_bytes_(slot_bytes), channel_bytes_(channel_bytes(members, slot_bytes)), channels_(channels), members_(members) {
+      : memory_(memory),
+        slot_bytes_(slot_bytes),
+        channel_bytes_(channel_bytes(members, slot_bytes)),
+        channels_(channels),
+        members_(members) {
     for (int k = 0; k < kSlotKinds; ++k) {
       offsets_[k] = offset_of(static_cast<SlotKind>(k), members, slot_bytes);
       padded_[k] = padded(static_cast<SlotKind>(k), slot_bytes);
@@ -98,7 +103,8 @@ class Workspace {
   }
   /// Where the slots of a kind begin in a channel.
   ISOTOPE_HD static constexpr std::size_t offset_of(SlotKind kind, int members, std::size_t slot_bytes) {
-    std::size_t at = counts_at(members) + (static_cast<std::size_t>(members) * sizeof(detail::PairCounts) + 127) / 128 * 128;
+    std::size_t at =
+        counts_at(members) + (static_cast<std::size_t>(members) * sizeof(detail::PairCounts) + 127) / 128 * 128;
     for (int k = 0; k < static_cast<int>(kind); ++k) {
       const auto before = static_cast<SlotKind>(k);
       at += padded(before, slot_bytes) * static_cast<std::size_t>(copies(before) * members);

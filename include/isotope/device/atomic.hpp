@@ -4,9 +4,9 @@
 //   std::uint64_t ticket = atomic_fetch_add(team, &next, 1ul, 0);
 //
 // `word` is symmetric and given as this PE's own address. Called by one thread, for itself. Order: relaxed unless told
-// otherwise, at system scope; atomics on one word by any number of PEs are never lost and happen in one order. A call that
-// fetches returns when the value is there; the others may return earlier. A stopped team does nothing and fetches zero; a
-// bad rank or, in the checked build, a bad address is recorded (check.hpp).
+// otherwise, at system scope; atomics on one word by any number of PEs are never lost and happen in one order. A call
+// that fetches returns when the value is there; the others may return earlier. A stopped team does nothing and fetches
+// zero; a bad rank or, in the checked build, a bad address is recorded (check.hpp).
 //
 //   set, fetch, swap                            32- and 64-bit integers, float, double
 //   compare_swap, inc, add, and, or, xor        32- and 64-bit integers; each with and without fetch
@@ -58,18 +58,19 @@ ISOTOPE_HD T atomic_compare_swap(const Team& team, T* word, std::type_identity_t
 }
 
 // With and without fetch.
-#define ISOTOPE_REMOTE_ATOMIC(op, Kind)                                                                             \
-  template <Kind T>                                                                                                 \
-  ISOTOPE_HD T atomic_fetch_##op(const Team& team, T* word, std::type_identity_t<T> value, int pe,                  \
-                                 Order order = Order::relaxed, CallSite site = CallSite::current()) {               \
-    return detail::atomic_is_good(team, "atomic_fetch_" #op, word, pe, site)                                        \
-               ? fetch_##op(team.at(word, pe), value, order)                                                        \
-               : T{};                                                                                               \
-  }                                                                                                                 \
-  template <Kind T>                                                                                                 \
-  ISOTOPE_HD void atomic_##op(const Team& team, T* word, std::type_identity_t<T> value, int pe,                     \
-                              Order order = Order::relaxed, CallSite site = CallSite::current()) {                  \
-    if (detail::atomic_is_good(team, "atomic_" #op, word, pe, site)) detail::op##_only(team.at(word, pe), value, order); \
+#define ISOTOPE_REMOTE_ATOMIC(op, Kind)                                                               \
+  template <Kind T>                                                                                   \
+  ISOTOPE_HD T atomic_fetch_##op(const Team& team, T* word, std::type_identity_t<T> value, int pe,    \
+                                 Order order = Order::relaxed, CallSite site = CallSite::current()) { \
+    return detail::atomic_is_good(team, "atomic_fetch_" #op, word, pe, site)                          \
+               ? fetch_##op(team.at(word, pe), value, order)                                          \
+               : T{};                                                                                 \
+  }                                                                                                   \
+  template <Kind T>                                                                                   \
+  ISOTOPE_HD void atomic_##op(const Team& team, T* word, std::type_identity_t<T> value, int pe,       \
+                              Order order = Order::relaxed, CallSite site = CallSite::current()) {    \
+    if (detail::atomic_is_good(team, "atomic_" #op, word, pe, site))                                  \
+      detail::op##_only(team.at(word, pe), value, order);                                             \
   }
 ISOTOPE_REMOTE_ATOMIC(add, AtomicSum)
 ISOTOPE_REMOTE_ATOMIC(and, AtomicWord)

@@ -78,8 +78,8 @@ ISOTOPE_HD int outcome(const Team& team) {
   return static_cast<int>(code_of(fault.fault));
 }
 
-/// Bytes from the first to the last of `count` elements, `stride` apart. What does not fit in a size is the largest one,
-/// which no object has.
+/// Bytes from the first to the last of `count` elements, `stride` apart. What does not fit in a size is the largest
+/// one, which no object has.
 ISOTOPE_HD constexpr std::size_t strided_bytes(std::size_t count, std::size_t stride, std::size_t each) {
   if (count == 0) return 0;
   constexpr std::size_t kMost = ~std::size_t{0};

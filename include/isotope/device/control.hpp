@@ -1,5 +1,5 @@
-// The words a wait looks at besides its own: the job's abort word and the deadline; and where a call leaves word when it
-// gives up or refuses an argument.
+// The words a wait looks at besides its own: the job's abort word and the deadline; and where a call leaves word when
+// it gives up or refuses an argument.
 //
 // Plain data that a kernel reaches through its Team. On the host the runtime owns one Control per PE and World.
 #pragma once

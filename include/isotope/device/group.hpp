@@ -134,9 +134,7 @@ class Block {
   ISOTOPE_HD std::uint32_t rank() const { return platform::block_rank(); }
   ISOTOPE_HD Dim3 index() const { return platform::block_index(); }
   /// Blocks in the grid.
-  ISOTOPE_HD std::uint32_t grid_size() const {
-    return static_cast<std::uint32_t>(platform::grid_dim().count());
-  }
+  ISOTOPE_HD std::uint32_t grid_size() const { return static_cast<std::uint32_t>(platform::grid_dim().count()); }
   ISOTOPE_HD Dim3 grid_dim() const { return platform::grid_dim(); }
   ISOTOPE_HD bool is_leader() const { return thread_rank() == 0; }
   /// Waits for all threads of the block that have not returned; orders memory among them.

@@ -209,8 +209,8 @@ ISOTOPE_FETCH(max)
 #undef ISOTOPE_FETCH
 
 namespace detail {
-// The same for a word whose value before nobody asks for: a GPU does not wait for it then. The word is in global memory there, as all
-// symmetric memory is, and not in a block's shared memory.
+// The same for a word whose value before nobody asks for: a GPU does not wait for it then. The word is in global memory
+// there, as all symmetric memory is, and not in a block's shared memory.
 template <AtomicSum T>
 ISOTOPE_FLAT void add_only(T* p, std::type_identity_t<T> value, Order order, Scope scope = Scope::system) {
   if constexpr (is_narrow_float<T>) {
@@ -221,10 +221,10 @@ ISOTOPE_FLAT void add_only(T* p, std::type_identity_t<T> value, Order order, Sco
     with_order<add_only_operation>(order, scope, word_of(p), static_cast<Word<sizeof(T)>>(value));
   }
 }
-#define ISOTOPE_ONLY(op)                                                                                                \
-  template <AtomicWord T>                                                                                               \
-  ISOTOPE_FLAT void op##_only(T* p, std::type_identity_t<T> value, Order order, Scope scope = Scope::system) {          \
-    with_order<op##_only_operation>(order, scope, word_of(p), static_cast<Word<sizeof(T)>>(value));                     \
+#define ISOTOPE_ONLY(op)                                                                                       \
+  template <AtomicWord T>                                                                                      \
+  ISOTOPE_FLAT void op##_only(T* p, std::type_identity_t<T> value, Order order, Scope scope = Scope::system) { \
+    with_order<op##_only_operation>(order, scope, word_of(p), static_cast<Word<sizeof(T)>>(value));            \
   }
 ISOTOPE_ONLY(and)
 ISOTOPE_ONLY(or)

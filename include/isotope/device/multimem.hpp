@@ -1,17 +1,17 @@
 // Multicast: reads, writes or reduces the copies of all members of a team at once.
 //
-//   Vec<bf16, 8> sum = multimem_load_reduce<ReduceOp::add>(team, ptr);      // ptr: Vec<bf16, 8>*, this PE's own address
-//   multimem_store(team, ptr, sum);                                         // the same value to every member
+//   Vec<bf16, 8> sum = multimem_load_reduce<ReduceOp::add>(team, ptr);      // ptr: Vec<bf16, 8>*, this PE's own
+//   address multimem_store(team, ptr, sum);                                         // the same value to every member
 //   multimem_reduce<ReduceOp::add>(team, ptr, part);                        // adds to every member's copy
 //
 // Vectors of f32, f64, f16, bf16, e4m3, e5m2 and 32- and 64-bit integers, 4 to 16 bytes wide; ReduceOp::bit_... for
-// integers only. Called by one thread, for itself; relaxed at system scope: order comes from signals and barriers. A wide
-// access is not atomic as a whole, each element is.
+// integers only. Called by one thread, for itself; relaxed at system scope: order comes from signals and barriers. A
+// wide access is not atomic as a whole, each element is.
 //
 // Where the hardware has NVLS and the team a multicast address these are its instructions; elsewhere, and for what the
 // instructions lack, the same through the members' copies in rank order. Results are the same within rounding. Sums of
-// 16-bit floats are kept in f32 and those of 8-bit floats in at least f16 (Accumulate::wide, the default), or rounded to
-// the type at each step (Accumulate::native). A stopped team stores nothing and loads zeros.
+// 16-bit floats are kept in f32 and those of 8-bit floats in at least f16 (Accumulate::wide, the default), or rounded
+// to the type at each step (Accumulate::native). A stopped team stores nothing and loads zeros.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,9 @@ namespace isotope {
 namespace detail {
 
 template <class T, ReduceOp Op>
-inline constexpr bool kReducible =
-    std::is_same_v<T, float> || std::is_same_v<T, double> || is_narrow_float<T>
-        ? Op == ReduceOp::add || Op == ReduceOp::min || Op == ReduceOp::max
-        : AtomicWord<T> && Op != ReduceOp::multiply && Op != ReduceOp::average;
+inline constexpr bool kReducible = std::is_same_v<T, float> || std::is_same_v<T, double> || is_narrow_float<T>
+                                       ? Op == ReduceOp::add || Op == ReduceOp::min || Op == ReduceOp::max
+                                       : AtomicWord<T> && Op != ReduceOp::multiply && Op != ReduceOp::average;
 
 template <ReduceOp Op, class T>
 ISOTOPE_HD T combine(T a, T b) {
@@ -102,8 +101,8 @@ ISOTOPE_HD Vec<T, N> multimem_load_reduce(const Team& team, const Vec<T, N>* p, 
   static_assert(detail::kReducible<T, Op>, "this operation is not one of this type");
   using V = Vec<T, N>;
   if (!detail::multimem_is_good(team, "multimem_load_reduce", p, site)) return V{};
-  if constexpr (platform::kMultimemLoadReduce<V, Op, A == Accumulate::wide>) {
-    if (const V* all = team.multicast(p)) return platform::multimem_load_reduce<Op, A == Accumulate::wide>(all);
+  if constexpr (platform::kMultimemLoadReduce < V, Op, A == Accumulate::wide >) {
+    if (const V* all = team.multicast(p)) return platform::multimem_load_reduce < Op, A == Accumulate::wide > (all);
   }
   return detail::load_reduce_copies<Op, A>(team, p);
 }

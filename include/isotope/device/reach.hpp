@@ -7,7 +7,8 @@
 
 namespace isotope::detail {
 
-// Each scope is an instruction of its own: the choice is a branch that a compiler folds away where there is one platform.
+// Each scope is an instruction of its own: the choice is a branch that a compiler folds away where there is one
+// platform.
 template <class T>
 ISOTOPE_HD void store_to(Scope reach, T* word, T value, Order order) {
   if (order != Order::relaxed && reach == Scope::device) return store(word, value, order, Scope::device);

@@ -14,8 +14,8 @@
 //   p, g               one thread          as put and get, of one value
 //   iput, iget         synchronised        as put and get, of every stride-th element
 //
-// Order towards other PEs: none until a signal, a fence or a barrier. A stopped team moves nothing. A bad rank or, in the
-// checked build, a bad address is recorded and nothing is moved (check.hpp).
+// Order towards other PEs: none until a signal, a fence or a barrier. A stopped team moves nothing. A bad rank or, in
+// the checked build, a bad address is recorded and nothing is moved (check.hpp).
 #pragma once
 
 #include <concepts>
@@ -44,8 +44,9 @@ namespace detail {
 enum class Blocking { yes, no };
 
 template <Group G>
-inline constexpr CopyBy kCopyBy =
-    std::same_as<G, Thread> ? CopyBy::thread : std::same_as<G, Warp> ? CopyBy::warp : CopyBy::block;
+inline constexpr CopyBy kCopyBy = std::same_as<G, Thread> ? CopyBy::thread
+                                  : std::same_as<G, Warp> ? CopyBy::warp
+                                                          : CopyBy::block;
 
 template <Blocking B = Blocking::yes, Group G>
 ISOTOPE_HD void copy(G group, void* dst, const void* src, std::size_t bytes) {
@@ -94,15 +95,16 @@ ISOTOPE_HD void start_get(G group, const Team& team, void* dst, const void* src,
 template <Blocking B, Group G>
 ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                 std::uint64_t value, SignalOp op, int to, Call call) {
-  // No signal goes out without all of its data: a stop that one thread of the group knows of is known to all after they met.
-  // They look after that, and again before the signal, or, where each knows of its own stops alone, tell each other.
+  // No signal goes out without all of its data: a stop that one thread of the group knows of is known to all after they
+  // met. They look after that, and again before the signal, or, where each knows of its own stops alone, tell each
+  // other.
   if constexpr (platform::kStopIsCheap) group.sync();
   // Both addresses before the first byte.
   const bool mine_is_good = !team.stopped() && put_is_good(team, call, dst, src, bytes, to) &&
                             remote_is_good(team, call, "to", to, "signal", flag, sizeof(Signal), sizeof(Signal));
   const bool good = platform::kStopIsCheap ? mine_is_good : agree(group, mine_is_good);
-  // Begun before the group's answer is looked at, by those who know of nothing that is wrong. What else there is to work out is
-  // worked out while the words are on their way.
+  // Begun before the group's answer is looked at, by those who know of nothing that is wrong. What else there is to
+  // work out is worked out while the words are on their way.
   const platform::BegunCopy<kCopyBy<G>> mine(dst, src, mine_is_good ? bytes : 0, group.thread_rank(), group.size());
   const std::ptrdiff_t there = mine_is_good || !kCheckRanks ? team.distance(to) : 0;
   char* theirs = static_cast<char*>(dst) + there;
@@ -121,7 +123,8 @@ ISOTOPE_HD void put_then_signal(G group, const Team& team, void* dst, const void
   if (delivers) deliver(reach, word, value, op, Order::release);
 }
 
-/// How many bytes are moved: all that were asked for. The checked build refuses a span at the other end that is shorter.
+/// How many bytes are moved: all that were asked for. The checked build refuses a span at the other end that is
+/// shorter.
 template <class T>
 ISOTOPE_HD std::size_t bytes_within(const Team& team, Call call, const char* argument, Span<T> other,
                                     std::size_t bytes) {
@@ -170,7 +173,8 @@ ISOTOPE_HD void get_bytes(G group, const Team& team, void* dst, const void* src,
 template <Group G>
 ISOTOPE_HD void put_signal_bytes(G group, const Team& team, void* dst, const void* src, std::size_t bytes, Signal* flag,
                                  std::uint64_t value, SignalOp op, int to, CallSite site = CallSite::current()) {
-  detail::put_then_signal<detail::Blocking::yes>(group, team, dst, src, bytes, flag, value, op, to, {"put_signal", site});
+  detail::put_then_signal<detail::Blocking::yes>(group, team, dst, src, bytes, flag, value, op, to,
+                                                 {"put_signal", site});
 }
 
 template <Group G>

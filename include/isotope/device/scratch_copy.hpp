@@ -1,14 +1,15 @@
-// put and get through shared memory: on a GPU since sm_90 one thread of the group has the multiprocessor's copy engine (TMA)
-// make the copy, and the group needs few threads for it.
+// put and get through shared memory: on a GPU since sm_90 one thread of the group has the multiprocessor's copy engine
+// (TMA) make the copy, and the group needs few threads for it.
 //
 //   put(block, team, dst, src, right, dynamic_shared<char>());
 //
-// As put and get without it (rma.hpp): same arguments, checks, order and completion, and the group is synchronised on entry and
-// on return. `scratch` is shared memory of the block, the call's own until it returns: groups that call at the same time have
-// one each. Its contents are unspecified afterwards.
+// As put and get without it (rma.hpp): same arguments, checks, order and completion, and the group is synchronised on
+// entry and on return. `scratch` is shared memory of the block, the call's own until it returns: groups that call at
+// the same time have one each. Its contents are unspecified afterwards.
 //
-// The engine wants at least 2 KiB of scratch, at 128-byte alignment, and both ends in global memory at 16-byte alignment. Where
-// that is not so, on older GPUs, and on other platforms, the copy is the ordinary one. It uses up to 192 KiB and 128 bytes.
+// The engine wants at least 2 KiB of scratch, at 128-byte alignment, and both ends in global memory at 16-byte
+// alignment. Where that is not so, on older GPUs, and on other platforms, the copy is the ordinary one. It uses up to
+// 192 KiB and 128 bytes.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ inline constexpr std::size_t kLeastScratch = 2048;
 /// The group synchronises around it. A copy that is not `good` for one thread is made by none.
 template <Group G>
 ISOTOPE_HD void copy_through(G group, bool good, void* dst, const void* src, std::size_t bytes, Span<char> scratch) {
-  const bool bulk = scratch.size() >= kLeastScratch &&
-                    platform::can_bulk_copy(dst, src, bytes, scratch.data(), scratch.size());
+  const bool bulk =
+      scratch.size() >= kLeastScratch && platform::can_bulk_copy(dst, src, bytes, scratch.data(), scratch.size());
   if (bulk) platform::begin_bulk_copy();
   good = agree(group, good) && good;
   if (good && bulk) {

@@ -1,15 +1,15 @@
 // Signals and waits.
 //
-//   signal(block, team, &flags[3], 1, SignalOp::add, right);        // release: what this block wrote before is seen first
-//   if (!wait_until(block, team, &flags[3], Cmp::ge, round)) return;      // acquire; false: gave up
+//   signal(block, team, &flags[3], 1, SignalOp::add, right);        // release: what this block wrote before is seen
+//   first if (!wait_until(block, team, &flags[3], Cmp::ge, round)) return;      // acquire; false: gave up
 //
 // A Signal is a 64-bit word in symmetric memory. Count up and wait with Cmp::ge; never reset. Waits and tests also take
 // any 32- or 64-bit integer of symmetric memory that others change with atomics.
 //
-// Every call that takes a group is made by all of its threads, with the same arguments. Every wait ends: when it is met,
-// when the job is aborted, or at ISOTOPE_WAIT_DEADLINE. A wait that gave up says so to every thread of the group, keeps
-// a record that World::synchronize throws, and stops the team on this PE, so that the kernel drains and sends nothing
-// built on data that never came. waits.hpp has the waits over several words.
+// Every call that takes a group is made by all of its threads, with the same arguments. Every wait ends: when it is
+// met, when the job is aborted, or at ISOTOPE_WAIT_DEADLINE. A wait that gave up says so to every thread of the group,
+// keeps a record that World::synchronize throws, and stops the team on this PE, so that the kernel drains and sends
+// nothing built on data that never came. waits.hpp has the waits over several words.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,8 @@ ISOTOPE_HD const WaitValue<W>* value_of(const W* word) {
 
 template <WaitWord W>
 ISOTOPE_HD bool words_are_good(const Team& team, Call call, const W* words, std::size_t count) {
-  if constexpr (kCheckAddresses) return symmetric_is_good(team, call, "word", words, strided_bytes(count, 1, sizeof(W)), sizeof(W));
+  if constexpr (kCheckAddresses)
+    return symmetric_is_good(team, call, "word", words, strided_bytes(count, 1, sizeof(W)), sizeof(W));
   return true;
 }
 
@@ -114,7 +115,8 @@ ISOTOPE_HD bool wait_until(G group, const Team& team, const W* word, Cmp cmp, st
     asks = detail::words_are_good(team, call, word, 1) && detail::sender_is_good(team, call, from);
   detail::WordWait<WaitValue<W>> wait(detail::value_of(word), cmp, value, order);
   if constexpr (platform::kIsGpu && !detail::kCheckAddresses) {
-    // A warp polls with all of its lanes at once, of which the first decides: lanes that went apart take long to come together.
+    // A warp polls with all of its lanes at once, of which the first decides: lanes that went apart take long to come
+    // together.
     if (detail::is_whole_warp(group) && platform::first_of_whole_warp(asks && wait.poll_at_first())) return true;
   }
   bool met = false;

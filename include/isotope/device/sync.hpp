@@ -1,8 +1,8 @@
 // Barriers over a team, and over the blocks of one PE's grid.
 //
-//   if (!barrier(block, team)) return;                          // all members: everything before it is complete and seen
-//   if (!sync(block, team, block.rank())) return;               // each block with its counterparts, at an index of its own
-//   Arrival here = arrive(block, team, 1);  ...work...;  wait(block, team, here);
+//   if (!barrier(block, team)) return;                          // all members: everything before it is complete and
+//   seen if (!sync(block, team, block.rank())) return;               // each block with its counterparts, at an index
+//   of its own Arrival here = arrive(block, team, 1);  ...work...;  wait(block, team, here);
 //
 //   barrier              everything that happens before it on each member, non-blocking calls included, is complete and
 //                        visible to all members after it
@@ -10,11 +10,11 @@
 //   sync(Order::relaxed) arrival alone; release or acquire: one side of the ordering, where the other is had otherwise
 //   arrive and wait      the two halves of a sync; with quiet before it, of a barrier
 //
-// All threads of the group call; members call with the same index, once for each round. A team has kTeamBarriers indices,
-// each for one group at a time: groups that may meet at the same time use different ones. Rounds count up on the device
-// and nothing is reset, so a replayed graph goes on counting. Each returns whether it was met; one that gave up
-// (signal.hpp) names the first member that was missing. A team that was stopped in a barrier may be out of step with its
-// members afterwards: split it anew.
+// All threads of the group call; members call with the same index, once for each round. A team has kTeamBarriers
+// indices, each for one group at a time: groups that may meet at the same time use different ones. Rounds count up on
+// the device and nothing is reset, so a replayed graph goes on counting. Each returns whether it was met; one that gave
+// up (signal.hpp) names the first member that was missing. A team that was stopped in a barrier may be out of step with
+// its members afterwards: split it anew.
 #pragma once
 
 #include <cstdint>
@@ -63,14 +63,14 @@ ISOTOPE_HD void raise_flag(const Team& team, Where where, const Arrival& arrival
 }
 
 template <class Where>
-ISOTOPE_HD bool await_flag(const Team& team, Where where, Patience& patience, const Arrival& arrival, int flag, int from,
-                           Call call) {
-  return wait_for_word(patience, &where.flags(team)->flags[flag], Cmp::ge, arrival.round, order_of_waiting(arrival.order),
-                       team.world_rank(from), call);
+ISOTOPE_HD bool await_flag(const Team& team, Where where, Patience& patience, const Arrival& arrival, int flag,
+                           int from, Call call) {
+  return wait_for_word(patience, &where.flags(team)->flags[flag], Cmp::ge, arrival.round,
+                       order_of_waiting(arrival.order), team.world_rank(from), call);
 }
 
-/// `last`: the round before, which every thread has read; the leader writes the new one once all of them have, at the end of
-/// the wait.
+/// `last`: the round before, which every thread has read; the leader writes the new one once all of them have, at the
+/// end of the wait.
 template <Group G, class Where>
 ISOTOPE_HD Arrival come_to(G group, const Team& team, Where where, std::uint64_t last, Arrival arrival) {
   arrival.round = last + 1;
@@ -110,7 +110,7 @@ ISOTOPE_HD bool await_at(G group, const Team& team, Where where, const Arrival& 
   const Share share = share_of(group);
   if (members <= kAllToAll) {
     for (std::uint32_t i = share.first; well && i < static_cast<std::uint32_t>(members); i += share.step) {
-      if (static_cast<int>(i) != me) 
+      if (static_cast<int>(i) != me)
         well = await_flag(team, where, patience, arrival, static_cast<int>(i), static_cast<int>(i), call);
     }
   } else if (group.is_leader()) {
@@ -132,11 +132,12 @@ ISOTOPE_HD bool await(G group, const Team& team, const Arrival& arrival, Call ca
 /// Whether there is a thread for each other member, which then tells that one and waits for that one.
 template <Group G>
 ISOTOPE_HD bool has_thread_for_each(G group, const Team& team) {
-  return platform::kThreadsRunTogether && team.size() <= kAllToAll && group.size() + 1 >= static_cast<std::uint32_t>(team.size());
+  return platform::kThreadsRunTogether && team.size() <= kAllToAll &&
+         group.size() + 1 >= static_cast<std::uint32_t>(team.size());
 }
 
-/// The member that this thread meets in a group that has one for each, and the words between the two. Without theirs it tells nobody,
-/// without mine it waits for nobody.
+/// The member that this thread meets in a group that has one for each, and the words between the two. Without theirs it
+/// tells nobody, without mine it waits for nobody.
 struct Opposite {
   int peer = 0;
   std::uint64_t* theirs = nullptr;
@@ -160,10 +161,12 @@ ISOTOPE_HD bool meet_opposite(const Team& team, const Opposite& other, std::uint
   if (other.mine == nullptr) return true;
   store_to(team.reach(), other.theirs, round, order_of_raising(order));
   Patience patience(team);
-  return wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order), team.world_rank(other.peer), call);
+  return wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order), team.world_rank(other.peer),
+                       call);
 }
 
-/// Both halves of a sync, after the group's threads have met, where there is a thread for each other member. `last`: as above.
+/// Both halves of a sync, after the group's threads have met, where there is a thread for each other member. `last`: as
+/// above.
 template <Group G, class Where>
 ISOTOPE_HD bool meet_one_each(G group, const Team& team, Where where, std::uint64_t last, Order order, Call call) {
   const bool well = agree(group, meet_opposite(team, opposite_of(group, team, where), last + 1, order, call));
@@ -177,8 +180,8 @@ ISOTOPE_HD bool meet_at(G group, const Team& team, Where where, std::uint64_t la
   return await_at(group, team, where, come_to(group, team, where, last, Arrival{0, 0, order, false}), call);
 }
 
-/// Whether a group of a GPU is one warp, with a lane for each other member. It looks with all lanes, the last ones at the last member's
-/// word: each look is one of all of them, so they never go apart, and what one has seen all know.
+/// Whether a group of a GPU is one warp, with a lane for each other member. It looks with all lanes, the last ones at
+/// the last member's word: each look is one of all of them, so they never go apart, and what one has seen all know.
 template <Group G>
 ISOTOPE_HD bool meets_as_one(G group, const Team& team) {
   return platform::kIsGpu && is_whole_warp(group) && team.size() > 1 && has_thread_for_each(group, team);
@@ -196,8 +199,8 @@ ISOTOPE_HD Opposite opposite_of_lane(G group, const Team& team, Where where) {
 }
 /// By a lane of such a group, whose opposite that is. `told_all`: called once the others have been told.
 template <Group G, class ToldAll>
-ISOTOPE_HD bool meet_as_one(G group, const Team& team, const Opposite& other, std::uint64_t round, Order order, Call call,
-                            const ToldAll& told_all) {
+ISOTOPE_HD bool meet_as_one(G group, const Team& team, const Opposite& other, std::uint64_t round, Order order,
+                            Call call, const ToldAll& told_all) {
   const bool asks = !team.stopped();
   if (asks && other.theirs != nullptr) store_to(team.reach(), other.theirs, round, order_of_raising(order));
   told_all();

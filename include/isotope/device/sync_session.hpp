@@ -6,9 +6,9 @@
 //     if (!meeting.sync()) return;
 //   }
 //
-// The same promises as sync and barrier (sync.hpp), and the same index: members may use sessions, syncs or both, round by
-// round. All threads of the group make it, call it and end it together. Until its end nobody else of this PE uses the index,
-// and the Team that it was made with lives.
+// The same promises as sync and barrier (sync.hpp), and the same index: members may use sessions, syncs or both, round
+// by round. All threads of the group make it, call it and end it together. Until its end nobody else of this PE uses
+// the index, and the Team that it was made with lives.
 #pragma once
 
 #include <cstdint>

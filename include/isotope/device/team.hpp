@@ -54,8 +54,9 @@ class Team {
     return found >= 0 && found < size_ ? found : kNoPe;
   }
 
-  /// Bytes from this PE's copy of any symmetric object to that of member `rank`: (rank - me) * stride, one multiply for the
-  /// World and for strided teams; one table load more for a team of arbitrary PEs. Whole pages: all copies are aligned alike.
+  /// Bytes from this PE's copy of any symmetric object to that of member `rank`: (rank - me) * stride, one multiply for
+  /// the World and for strided teams; one table load more for a team of arbitrary PEs. Whole pages: all copies are
+  /// aligned alike.
   ISOTOPE_HD std::ptrdiff_t distance(int rank) const {
     // Without a condition, and so outside of loops.
     const std::ptrdiff_t strided = static_cast<std::ptrdiff_t>(rank - rank_) * member_bytes_;
@@ -87,8 +88,8 @@ class Team {
     return static_cast<std::uint32_t>(rank) < static_cast<std::uint32_t>(size_);
   }
 
-  /// Whether a call on this team has given up: puts, signals and waits do nothing then. Where looking it up in memory is
-  /// dear, this knows what happened before the kernel started, and to calls of this thread with this Team and its
+  /// Whether a call on this team has given up: puts, signals and waits do nothing then. Where looking it up in memory
+  /// is dear, this knows what happened before the kernel started, and to calls of this thread with this Team and its
   /// references, not with copies of it; other threads find out in their next wait.
   ISOTOPE_HD bool stopped() const {
     if constexpr (platform::kStopIsCheap) {
@@ -97,8 +98,8 @@ class Team {
       return marked_ != 0;
     }
   }
-  /// Called by the platform when a kernel starts, for Teams that are its parameters: a call of an earlier kernel may have
-  /// given up, and the host not have reported it yet.
+  /// Called by the platform when a kernel starts, for Teams that are its parameters: a call of an earlier kernel may
+  /// have given up, and the host not have reported it yet.
   ISOTOPE_HD void begin_kernel() {
     if constexpr (!platform::kStopIsCheap) marked_ = load(&state().stopped);
   }
@@ -119,13 +120,13 @@ class Team {
 
   std::int32_t rank_ = 0;
   std::int32_t size_ = 0;
-  std::int32_t start_ = 0;               // world rank of member 0
-  std::int32_t pe_stride_ = 1;           // world ranks between members; may be negative, never 0
-  std::int32_t world_rank_ = 0;          // of this PE
-  mutable std::uint32_t marked_ = 0;     // this thread saw a call on this team give up
-  std::uint32_t one_gpu_ = 0;            // all members drive the same GPU
-  std::int64_t slot_bytes_ = 0;          // between the heaps of neighbouring PEs of the World
-  std::int64_t member_bytes_ = 0;        // between those of neighbouring members of a strided team
+  std::int32_t start_ = 0;            // world rank of member 0
+  std::int32_t pe_stride_ = 1;        // world ranks between members; may be negative, never 0
+  std::int32_t world_rank_ = 0;       // of this PE
+  mutable std::uint32_t marked_ = 0;  // this thread saw a call on this team give up
+  std::uint32_t one_gpu_ = 0;         // all members drive the same GPU
+  std::int64_t slot_bytes_ = 0;       // between the heaps of neighbouring PEs of the World
+  std::int64_t member_bytes_ = 0;     // between those of neighbouring members of a strided team
   // What kernels use, and the same for host code: two places where the PE drives a GPU, one where it does not.
   const std::int32_t* table_ = nullptr;  // world ranks of a team that is not strided
   const std::int32_t* host_table_ = nullptr;

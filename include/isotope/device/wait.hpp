@@ -98,8 +98,8 @@ ISOTOPE_HD bool told(const Team& team, bool met) {
   return met;
 }
 
-/// Whether polls are relaxed, and the order comes once one is met: on a GPU a load that acquires throws the nearest cache away, met
-/// or not. Sequential consistency is asked for by each look.
+/// Whether polls are relaxed, and the order comes once one is met: on a GPU a load that acquires throws the nearest
+/// cache away, met or not. Sequential consistency is asked for by each look.
 ISOTOPE_HD constexpr bool polls_relaxed(Order order) {
   return platform::kIsGpu && order != Order::relaxed && order != Order::seq_cst;
 }
@@ -123,7 +123,8 @@ ISOTOPE_HD bool settle(const W* word, Cmp cmp, W expected, Order order, Scope sc
 /// Polls of a GPU's thread before it looks at anything else: some microseconds. Those in a row are not even counted.
 inline constexpr int kFirstPolls = 32, kPollsInRow = 4;
 
-/// A wait by one thread for one word, in two steps: what is on its way is met by the first polls, and only what is not needs patience.
+/// A wait by one thread for one word, in two steps: what is on its way is met by the first polls, and only what is not
+/// needs patience.
 template <class W>
 class WordWait {
  public:
@@ -132,7 +133,8 @@ class WordWait {
 
   ISOTOPE_HD bool poll_at_first() {
     if constexpr (platform::kIsGpu) {
-      // Most of what a kernel waits for is on its way: nothing between these polls, whose distance is part of every latency.
+      // Most of what a kernel waits for is on its way: nothing between these polls, whose distance is part of every
+      // latency.
       ISOTOPE_GPU_ROLLED
       for (int poll = 0; poll < kFirstPolls; poll += kPollsInRow) {
         ISOTOPE_GPU_UNROLL

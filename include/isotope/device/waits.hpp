@@ -6,8 +6,8 @@
 //
 // Each has a form whose name ends in _vector and that takes one value per word, and a test_ form that does not wait.
 // `status` may be null; a word whose status is not 0 is passed over. All threads of the group call, with the same
-// arguments; `words`, `values`, `status` and `indices` are this PE's own. Words are acquired by default: what was written
-// before the signals that were seen is visible to the whole group. A wait gives up as in signal.hpp.
+// arguments; `words`, `values`, `status` and `indices` are this PE's own. Words are acquired by default: what was
+// written before the signals that were seen is visible to the whole group. A wait gives up as in signal.hpp.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ struct Words {
   std::size_t count;
   const int* status;
   Cmp cmp;
-  WaitValue<W> value;           // of every word, or
-  const WaitValue<W>* values;   // of each
+  WaitValue<W> value;          // of every word, or
+  const WaitValue<W>* values;  // of each
   Order order;
 
   ISOTOPE_HD bool counts(std::size_t i) const { return status == nullptr || status[i] == 0; }
@@ -135,50 +135,49 @@ ISOTOPE_HD bool all_met(const Words<W>& words) {
 }  // namespace detail
 
 // Both forms of each call: one value for all words, or one each.
-#define ISOTOPE_WAITS(suffix, Parameter, value, values)                                                               \
-  /** True: every word that counts is met. With none that counts, at once. */                                         \
-  template <Group G, WaitWord W>                                                                                      \
-  ISOTOPE_HD bool wait_until_all##suffix(G group, const Team& team, const W* words, std::size_t count, Cmp cmp,       \
-                                         Parameter expected, const int* status = nullptr,                            \
-                                         Order order = Order::acquire, CallSite site = CallSite::current()) {         \
-    return detail::wait_all(group, team, detail::Words<W>{words, count, status, cmp, value, values, order},           \
-                            {"wait_until_all" #suffix, site});                                                        \
-  }                                                                                                                   \
-  /** The index of a word that is met, or kNoIndex. */                                                                \
-  template <Group G, WaitWord W>                                                                                      \
-  ISOTOPE_HD std::size_t wait_until_any##suffix(G group, const Team& team, const W* words, std::size_t count,         \
-                                                Cmp cmp, Parameter expected, const int* status = nullptr,            \
-                                                Order order = Order::acquire, CallSite site = CallSite::current()) {  \
-    return detail::wait_any(group, team, detail::Words<W>{words, count, status, cmp, value, values, order},           \
-                            {"wait_until_any" #suffix, site});                                                        \
-  }                                                                                                                   \
-  /** How many are met, at least one; their indices are in indices[0], [1], ... 0: none counts, or gave up. */        \
-  template <Group G, WaitWord W>                                                                                      \
-  ISOTOPE_HD std::size_t wait_until_some##suffix(G group, const Team& team, const W* words, std::size_t count,        \
-                                                 std::size_t* indices, Cmp cmp, Parameter expected,                   \
-                                                 const int* status = nullptr, Order order = Order::acquire,           \
-                                                 CallSite site = CallSite::current()) {                               \
-    return detail::wait_some(group, team, detail::Words<W>{words, count, status, cmp, value, values, order}, indices, \
-                             {"wait_until_some" #suffix, site});                                                      \
-  }                                                                                                                   \
-  /** By one thread, without waiting: the same answers, for now. */                                                   \
-  template <WaitWord W>                                                                                               \
-  ISOTOPE_HD bool test_all##suffix(const W* words, std::size_t count, Cmp cmp, Parameter expected,                    \
-                                   const int* status = nullptr, Order order = Order::acquire) {                       \
-    return detail::all_met(detail::Words<W>{words, count, status, cmp, value, values, order});                        \
-  }                                                                                                                   \
-  template <WaitWord W>                                                                                               \
-  ISOTOPE_HD std::size_t test_any##suffix(const W* words, std::size_t count, Cmp cmp, Parameter expected,             \
-                                          const int* status = nullptr, Order order = Order::acquire) {                \
-    bool waiting = false;                                                                                             \
-    return detail::Words<W>{words, count, status, cmp, value, values, order}.first_met(&waiting);                     \
-  }                                                                                                                   \
-  template <WaitWord W>                                                                                               \
-  ISOTOPE_HD std::size_t test_some##suffix(const W* words, std::size_t count, std::size_t* indices, Cmp cmp,          \
-                                           Parameter expected, const int* status = nullptr,                           \
-                                           Order order = Order::acquire) {                                            \
-    bool waiting = false;                                                                                             \
-    return detail::Words<W>{words, count, status, cmp, value, values, order}.collect_met(indices, &waiting);          \
+#define ISOTOPE_WAITS(suffix, Parameter, value, values)                                                                \
+  /** True: every word that counts is met. With none that counts, at once. */                                          \
+  template <Group G, WaitWord W>                                                                                       \
+  ISOTOPE_HD bool wait_until_all##suffix(G group, const Team& team, const W* words, std::size_t count, Cmp cmp,        \
+                                         Parameter expected, const int* status = nullptr,                              \
+                                         Order order = Order::acquire, CallSite site = CallSite::current()) {          \
+    return detail::wait_all(group, team, detail::Words<W>{words, count, status, cmp, value, values, order},            \
+                            {"wait_until_all" #suffix, site});                                                         \
+  }                                                                                                                    \
+  /** The index of a word that is met, or kNoIndex. */                                                                 \
+  template <Group G, WaitWord W>                                                                                       \
+  ISOTOPE_HD std::size_t wait_until_any##suffix(G group, const Team& team, const W* words, std::size_t count, Cmp cmp, \
+                                                Parameter expected, const int* status = nullptr,                       \
+                                                Order order = Order::acquire, CallSite site = CallSite::current()) {   \
+    return detail::wait_any(group, team, detail::Words<W>{words, count, status, cmp, value, values, order},            \
+                            {"wait_until_any" #suffix, site});                                                         \
+  }                                                                                                                    \
+  /** How many are met, at least one; their indices are in indices[0], [1], ... 0: none counts, or gave up. */         \
+  template <Group G, WaitWord W>                                                                                       \
+  ISOTOPE_HD std::size_t wait_until_some##suffix(                                                                      \
+      G group, const Team& team, const W* words, std::size_t count, std::size_t* indices, Cmp cmp, Parameter expected, \
+      const int* status = nullptr, Order order = Order::acquire, CallSite site = CallSite::current()) {                \
+    return detail::wait_some(group, team, detail::Words<W>{words, count, status, cmp, value, values, order}, indices,  \
+                             {"wait_until_some" #suffix, site});                                                       \
+  }                                                                                                                    \
+  /** By one thread, without waiting: the same answers, for now. */                                                    \
+  template <WaitWord W>                                                                                                \
+  ISOTOPE_HD bool test_all##suffix(const W* words, std::size_t count, Cmp cmp, Parameter expected,                     \
+                                   const int* status = nullptr, Order order = Order::acquire) {                        \
+    return detail::all_met(detail::Words<W>{words, count, status, cmp, value, values, order});                         \
+  }                                                                                                                    \
+  template <WaitWord W>                                                                                                \
+  ISOTOPE_HD std::size_t test_any##suffix(const W* words, std::size_t count, Cmp cmp, Parameter expected,              \
+                                          const int* status = nullptr, Order order = Order::acquire) {                 \
+    bool waiting = false;                                                                                              \
+    return detail::Words<W>{words, count, status, cmp, value, values, order}.first_met(&waiting);                      \
+  }                                                                                                                    \
+  template <WaitWord W>                                                                                                \
+  ISOTOPE_HD std::size_t test_some##suffix(const W* words, std::size_t count, std::size_t* indices, Cmp cmp,           \
+                                           Parameter expected, const int* status = nullptr,                            \
+                                           Order order = Order::acquire) {                                             \
+    bool waiting = false;                                                                                              \
+    return detail::Words<W>{words, count, status, cmp, value, values, order}.collect_met(indices, &waiting);           \
   }
 ISOTOPE_WAITS(, std::type_identity_t<WaitValue<W>>, expected, nullptr)
 ISOTOPE_WAITS(_vector, const std::type_identity_t<WaitValue<W>>*, {}, expected)

@@ -1,4 +1,5 @@
-// ChoiceTable: which algorithm a collective uses for how many PEs and bytes. `isotope tune` measures one for this machine.
+// ChoiceTable: which algorithm a collective uses for how many PEs and bytes. `isotope tune` measures one for this
+// machine.
 //
 //   isotope-tuning 1                       the format's version
 //   # platform cpu                         where it was measured
@@ -6,9 +7,9 @@
 //   all_reduce    2    16384        one_shot
 //   all_reduce    2    *            two_shot
 //
-// The library reads ISOTOPE_TUNE_FILE, or $XDG_CACHE_HOME/isotope/tuning, or ~/.cache/isotope/tuning, and where PEs drive GPUs
-// tuning-cuda instead of tuning: what is fastest on one says nothing about the other. Where there is no file, or no row for a
-// collective, it has a table of its own. ISOTOPE_TRACE_CHOICES=1 prints each choice.
+// The library reads ISOTOPE_TUNE_FILE, or $XDG_CACHE_HOME/isotope/tuning, or ~/.cache/isotope/tuning, and where PEs
+// drive GPUs tuning-cuda instead of tuning: what is fastest on one says nothing about the other. Where there is no
+// file, or no row for a collective, it has a table of its own. ISOTOPE_TRACE_CHOICES=1 prints each choice.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +42,11 @@ class ChoiceTable {
   static ChoiceTable built_in(bool gpu) { return gpu ? built_in_for_gpus() : built_in(); }
   /// Throws Error(invalid_argument) naming `name` and the line.
   static ChoiceTable parse(std::string_view text, const std::string& name);
-  /// The machine's: `file`, or the one at default_path(gpu) when that is empty; built_in(gpu) when there is none. Throws as
-  /// parse does, and Error(invalid_argument) when a `file` that was named cannot be read.
+  /// The machine's: `file`, or the one at default_path(gpu) when that is empty; built_in(gpu) when there is none.
+  /// Throws as parse does, and Error(invalid_argument) when a `file` that was named cannot be read.
   static ChoiceTable load(const std::string& file, bool gpu = false);
-  /// Where `isotope tune` writes unless told otherwise, with --platform cuda if `gpu`; empty when there is no home folder.
+  /// Where `isotope tune` writes unless told otherwise, with --platform cuda if `gpu`; empty when there is no home
+  /// folder.
   static std::string default_path(bool gpu = false);
 
   /// As parse reads it.
@@ -54,8 +56,8 @@ class ChoiceTable {
   /// Where it was measured, from a line `# platform NAME`; empty when it does not say. Nobody but `isotope tune` asks.
   const std::string& platform() const { return platform_; }
 
-  /// The algorithm for that many PEs (or the nearest number of PEs that has rows, of two the greater) and bytes of the call's `count` elements. Algo::automatic
-  /// when no row fits.
+  /// The algorithm for that many PEs (or the nearest number of PEs that has rows, of two the greater) and bytes of the
+  /// call's `count` elements. Algo::automatic when no row fits.
   Algo choose(Collective collective, int pes, std::size_t bytes) const;
 
  private:

@@ -19,16 +19,16 @@ namespace isotope::detail {
 /// multiprocessor: one of this call and one of the next, which may come early.
 inline constexpr int kCollectiveThreads = 256, kCollectiveBound = 2 * kCollectiveThreads;
 
-/// Whether the blocks of a grid share out an algorithm's words among all their threads, so that together they walk through
-/// memory once; the others take a slice each, in which a block sends on what came to the same block of a peer.
+/// Whether the blocks of a grid share out an algorithm's words among all their threads, so that together they walk
+/// through memory once; the others take a slice each, in which a block sends on what came to the same block of a peer.
 constexpr bool shared_by_words(Collective collective, Algo algo) {
-  return algo == Algo::pull || algo == Algo::push || algo == Algo::direct || algo == Algo::flat || algo == Algo::two_shot ||
-         algo == Algo::multimem || algo == Algo::multimem_one_shot || algo == Algo::multimem_two_shot ||
-         (collective == Collective::reduce && algo == Algo::one_shot);
+  return algo == Algo::pull || algo == Algo::push || algo == Algo::direct || algo == Algo::flat ||
+         algo == Algo::two_shot || algo == Algo::multimem || algo == Algo::multimem_one_shot ||
+         algo == Algo::multimem_two_shot || (collective == Collective::reduce && algo == Algo::one_shot);
 }
 
-/// Block b of the grid on channel b. R: a reduction, or the bytes of an element. `Members`: how many the team has, 0 for any number.
-/// No sync of the grid at the end: the end of the kernel is one.
+/// Block b of the grid on channel b. R: a reduction, or the bytes of an element. `Members`: how many the team has, 0
+/// for any number. No sync of the grid at the end: the end of the kernel is one.
 template <Collective C, Algo A, class R, int Members>
 ISOTOPE_KERNEL void collective_kernel(Team team, Workspace workspace, CollectiveCall call, R r, CallSite site) {
   if constexpr (Members != 0) ISOTOPE_GPU_ASSUME(team.size() == Members);
@@ -41,37 +41,43 @@ ISOTOPE_KERNEL void collective_kernel(Team team, Workspace workspace, Collective
     unit = r == 1 ? 128 : r == 2 ? 64 : r == 4 ? 32 : 16;
   }
   constexpr bool kByWords = shared_by_words(C, A) && C != Collective::inclusive_scan && C != Collective::exclusive_scan;
-  const Slice part = kByWords ? Slice{0, call.count} : slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()), unit);
-  // What needs nothing of the kernel before is worked out here, while that one ends; a compiler would do it after the wait. So a
-  // block without a part leaves now (never the first one: the next kernel waits for this one alone; in the checked build all stay
-  // to compare the call), and lines are fetched whose addresses take the channel's and the thread's rank to know.
+  const Slice part =
+      kByWords ? Slice{0, call.count}
+               : slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()), unit);
+  // What needs nothing of the kernel before is worked out here, while that one ends; a compiler would do it after the
+  // wait. So a block without a part leaves now (never the first one: the next kernel waits for this one alone; in the
+  // checked build all stay to compare the call), and lines are fetched whose addresses take the channel's and the
+  // thread's rank to know.
   if (!kCheckAddresses && part.count == 0 && call.count != 0) return;
   platform::fetch_ahead(&channel.words()->rounds);
   platform::fetch_ahead(reinterpret_cast<const char*>(workspace.channel(0).words()) + block.thread_rank());
   await_previous_kernel(team);
   allow_next_kernel();
-  const Stage<Block> on{block, team, channel, {name_of(C), site}, true, kByWords ? block.rank() : 0, kByWords ? block.grid_size() : 1};
+  const Stage<Block> on{
+      block, team, channel, {name_of(C), site}, true, kByWords ? block.rank() : 0, kByWords ? block.grid_size() : 1};
   run_collective<Among::one, C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
 }
 
-/// reduce_scatter by pull through shared memory (landed.hpp). On GPUs whose engine does not copy there, as collective_kernel.
+/// reduce_scatter by pull through shared memory (landed.hpp). On GPUs whose engine does not copy there, as
+/// collective_kernel.
 template <class R, int Members>
-ISOTOPE_KERNEL void landed_kernel(Team team, Workspace workspace, CollectiveCall call, R r, std::uint32_t words_of_block, CallSite site) {
+ISOTOPE_KERNEL void landed_kernel(Team team, Workspace workspace, CollectiveCall call, R r,
+                                  std::uint32_t words_of_block, CallSite site) {
   ISOTOPE_GPU_ASSUME(team.size() == Members);
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
-  const Stage<Block> on{block, team, channel, {name_of(Collective::reduce_scatter), site}, true, block.rank(), block.grid_size()};
+  const Stage<Block> on{block, team,         channel,          {name_of(Collective::reduce_scatter), site},
+                        true,  block.rank(), block.grid_size()};
   if constexpr (platform::kIsGpu && !platform::kLandsByEngine) {
     await_previous_kernel(team);
     allow_next_kernel();
     run_one<Collective::reduce_scatter, Algo::pull>(on, r, call, {0, call.count});
   } else {
-    reduce_scatter_landed<Members>(
-        on, r, static_cast<char*>(call.dst), static_cast<const char*>(call.src), call.count * r.element() / 16, words_of_block,
-        dynamic_shared<char>().data(), [&] {
-          await_previous_kernel(team);
-          allow_next_kernel();
-        });
+    reduce_scatter_landed<Members>(on, r, static_cast<char*>(call.dst), static_cast<const char*>(call.src),
+                                   call.count * r.element() / 16, words_of_block, dynamic_shared<char>().data(), [&] {
+                                     await_previous_kernel(team);
+                                     allow_next_kernel();
+                                   });
   }
 }
 
@@ -97,32 +103,38 @@ inline LaunchConfig one_group(const World& world, const Stream& stream) {
 
 /// Sums, the common case, by the algorithms that are fast on GPUs have a kernel of their own.
 constexpr bool has_own_kernel(Collective collective, Algo algo, ReduceOp op) {
-  return op == ReduceOp::add &&
-         ((collective == Collective::all_reduce && (algo == Algo::ll8 || algo == Algo::lamport || algo == Algo::two_shot)) ||
-          (collective == Collective::reduce_scatter && (algo == Algo::ll8 || algo == Algo::ll16 || algo == Algo::pull)));
+  return op == ReduceOp::add && ((collective == Collective::all_reduce &&
+                                  (algo == Algo::ll8 || algo == Algo::lamport || algo == Algo::two_shot)) ||
+                                 (collective == Collective::reduce_scatter &&
+                                  (algo == Algo::ll8 || algo == Algo::ll16 || algo == Algo::pull)));
 }
 
-/// The usual numbers of PEs have a kernel each, without what is for other numbers: short kernels begin sooner. Of reductions, for the
-/// usual types alone, since each takes nvcc its time.
+/// The usual numbers of PEs have a kernel each, without what is for other numbers: short kernels begin sooner. Of
+/// reductions, for the usual types alone, since each takes nvcc its time.
 template <class T>
-inline constexpr bool kHasKernelsByMembers = std::is_same_v<T, float> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+inline constexpr bool kHasKernelsByMembers =
+    std::is_same_v<T, float> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 
-/// Launches a call that goes through shared memory, if it is one: where a kernel for its members is there, and its blocks can take
-/// it at once.
+/// Launches a call that goes through shared memory, if it is one: where a kernel for its members is there, and its
+/// blocks can take it at once.
 template <Collective C, Algo A, int Members, class R>
-bool launch_landed(World& world, LaunchConfig config, const Team& team, const Workspace& workspace, const CollectiveCall& call,
-                   const R& r, CallSite site) {
+bool launch_landed(World& world, LaunchConfig config, const Team& team, const Workspace& workspace,
+                   const CollectiveCall& call, const R& r, CallSite site) {
   // In the checked build members compare their calls first, which is a meeting more.
   if constexpr (C == Collective::reduce_scatter && A == Algo::pull && Members != 0 && !ISOTOPE_CHECKED) {
     constexpr int kMostThreads = 2 * static_cast<int>(landed::kThreads);
     const std::size_t blocks = config.grid.count(), bytes = call.count * r.element();
-    // A multiprocessor each, as many as there usually are: others of the same call, in a member's ordinary kernel, need room too.
-    if (blocks > static_cast<std::size_t>(world.multiprocessors()) || !landed::can_do(call.dst, call.src, bytes, blocks)) return false;
+    // A multiprocessor each, as many as there usually are: others of the same call, in a member's ordinary kernel, need
+    // room too.
+    if (blocks > static_cast<std::size_t>(world.multiprocessors()) ||
+        !landed::can_do(call.dst, call.src, bytes, blocks))
+      return false;
     config.block = landed::kThreads;
     config.shared_bytes = landed::shared_bytes(Members);
     // There are GPUs with less shared memory.
     if (!world.fits<landed_kernel<R, Members>, kMostThreads>(config)) return false;
-    world.launch<landed_kernel<R, Members>, kMostThreads>(config, team, workspace, call, r, landed::words_of_block(bytes, blocks), site);
+    world.launch<landed_kernel<R, Members>, kMostThreads>(config, team, workspace, call, r,
+                                                          landed::words_of_block(bytes, blocks), site);
     return true;
   } else {
     return false;
@@ -130,14 +142,15 @@ bool launch_landed(World& world, LaunchConfig config, const Team& team, const Wo
 }
 
 template <Collective C, Algo A, bool ByMembers, class R>
-void launch_collective(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace, const CollectiveCall& call,
-                       const R& r, CallSite site) {
+void launch_collective(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace,
+                       const CollectiveCall& call, const R& r, CallSite site) {
   const auto launch = [&]<int Members>(std::integral_constant<int, Members>) {
     if (launch_landed<C, A, Members>(world, config, team, workspace, call, r, site)) return;
     world.launch<collective_kernel<C, A, R, Members>, kCollectiveBound>(config, team, workspace, call, r, site);
   };
   if constexpr (ByMembers) {
-    // What nvcc makes of ll8 for two is slower than the kernel for all, and of ll16 no faster (h200-collectives-steps.json, start 13).
+    // What nvcc makes of ll8 for two is slower than the kernel for all, and of ll16 no faster
+    // (h200-collectives-steps.json, start 13).
     constexpr bool kSlowForTwo = (A == Algo::ll8 || A == Algo::ll16) && C != Collective::all_reduce;
     if constexpr (!kSlowForTwo) {
       if (team.size() == 2) return launch(std::integral_constant<int, 2>{});
@@ -168,19 +181,20 @@ void launch_combining(World& world, const LaunchConfig& config, const Team& team
   }
 }
 
-/// The kernel of one collective and type, its algorithm found among all. Instantiates them: for files that nvcc compiles.
+/// The kernel of one collective and type, its algorithm found among all. Instantiates them: for files that nvcc
+/// compiles.
 template <Collective C, class T>
 void launch_on_gpu(World& world, const LaunchConfig& config, const Team& team, const Workspace& workspace,
                    const CollectiveCall& call, CallSite site) {
-#define X(c, a, dst, src)                                                                                               \
-  if constexpr (C == Collective::c) {                                                                                   \
-    if (call.algo == Algo::a) {                                                                                         \
-      if constexpr (combines(C)) {                                                                                      \
-        launch_combining<C, Algo::a, T>(world, config, team, workspace, call, site);                                    \
-      } else {                                                                                                          \
-        launch_collective<C, Algo::a, true>(world, config, team, workspace, call, sizeof(T), site);                     \
-      }                                                                                                                 \
-    }                                                                                                                   \
+#define X(c, a, dst, src)                                                                           \
+  if constexpr (C == Collective::c) {                                                               \
+    if (call.algo == Algo::a) {                                                                     \
+      if constexpr (combines(C)) {                                                                  \
+        launch_combining<C, Algo::a, T>(world, config, team, workspace, call, site);                \
+      } else {                                                                                      \
+        launch_collective<C, Algo::a, true>(world, config, team, workspace, call, sizeof(T), site); \
+      }                                                                                             \
+    }                                                                                               \
   }
 #include "isotope/collective/algorithms.def"
 #undef X

@@ -5,10 +5,11 @@
 //   on_stream::all_reduce(coll, stream, y.data(), x.data(), n);  // enqueues it, and returns
 //   world.launch<k>({}, coll.team(), coll.workspace(), ...);     // kernels call collective/calls.hpp themselves
 //
-// calls.hpp says what each one does, and which buffers may be the same or any memory of the PE. All members make the same
-// calls in the same order on one Collectives, from one stream at a time. A call whose arguments cannot be right (an
-// unsupported combination, a bad root, buffers that overlap or are not symmetric) throws before anything moves; arguments
-// that differ across members are found by the checked build, on every member. On a GPU, in files that nvcc compiles.
+// calls.hpp says what each one does, and which buffers may be the same or any memory of the PE. All members make the
+// same calls in the same order on one Collectives, from one stream at a time. A call whose arguments cannot be right
+// (an unsupported combination, a bad root, buffers that overlap or are not symmetric) throws before anything moves;
+// arguments that differ across members are found by the checked build, on every member. On a GPU, in files that nvcc
+// compiles.
 //
 // Which algorithm: How::algo, or what `isotope tune` measured on this machine, or a built-in table (choice.hpp).
 #pragma once
@@ -45,9 +46,10 @@ class Collectives {
  public:
   /// Collective over the World, for the team of all PEs.
   explicit Collectives(World& world, const WorkspaceOptions& options = {}, CallSite site = CallSite::current());
-  /// Collective over the World, for `team`; PEs that are no members pass an empty Team and may make no calls. Teams without
-  /// a common member may be made in one call, each PE passing its own.
-  Collectives(World& world, const Team& team, const WorkspaceOptions& options = {}, CallSite site = CallSite::current());
+  /// Collective over the World, for `team`; PEs that are no members pass an empty Team and may make no calls. Teams
+  /// without a common member may be made in one call, each PE passing its own.
+  Collectives(World& world, const Team& team, const WorkspaceOptions& options = {},
+              CallSite site = CallSite::current());
 
   const Team& team() const { return team_; }
   Workspace workspace() const { return workspace_; }
@@ -56,11 +58,12 @@ class Collectives {
   SymmContext symm_context() const;
 
   // `Gpu` is not for callers: it tells calls of files that were compiled for a GPU from the others'.
-#define ISOTOPE_COMBINE(name)                                                                                            \
-  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>                                                                    \
-  void name(T* dst, const T* src, std::size_t n, ReduceOp op = ReduceOp::add, const How& how = {},                       \
-            CallSite site = CallSite::current()) {                                                                       \
-    run_typed<Collective::name, T, Gpu>({Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, site);                \
+#define ISOTOPE_COMBINE(name)                                                                          \
+  template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>                                                  \
+  void name(T* dst, const T* src, std::size_t n, ReduceOp op = ReduceOp::add, const How& how = {},     \
+            CallSite site = CallSite::current()) {                                                     \
+    run_typed<Collective::name, T, Gpu>(                                                               \
+        {Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, site); \
   }
   ISOTOPE_COMBINE(all_reduce)
   ISOTOPE_COMBINE(reduce_scatter)
@@ -70,25 +73,31 @@ class Collectives {
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   void reduce(T* dst, const T* src, std::size_t n, ReduceOp op, int root, const How& how = {},
               CallSite site = CallSite::current()) {
-    run_typed<Collective::reduce, T, Gpu>({Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how, site);
+    run_typed<Collective::reduce, T, Gpu>(
+        {Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how, site);
   }
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   void all_gather(T* dst, const T* src, std::size_t each, const How& how = {}, CallSite site = CallSite::current()) {
-    run_typed<Collective::all_gather, T, Gpu>(detail::moving<T>(Collective::all_gather, how.algo, dst, src, each), how, site);
+    run_typed<Collective::all_gather, T, Gpu>(detail::moving<T>(Collective::all_gather, how.algo, dst, src, each), how,
+                                              site);
   }
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   void all_to_all(T* dst, const T* src, std::size_t each, const How& how = {}, CallSite site = CallSite::current()) {
-    run_typed<Collective::all_to_all, T, Gpu>(detail::moving<T>(Collective::all_to_all, how.algo, dst, src, each), how, site);
+    run_typed<Collective::all_to_all, T, Gpu>(detail::moving<T>(Collective::all_to_all, how.algo, dst, src, each), how,
+                                              site);
   }
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
-  void broadcast(T* dst, const T* src, std::size_t n, int root, const How& how = {}, CallSite site = CallSite::current()) {
-    run_typed<Collective::broadcast, T, Gpu>(detail::moving<T>(Collective::broadcast, how.algo, dst, src, n, root), how, site);
+  void broadcast(T* dst, const T* src, std::size_t n, int root, const How& how = {},
+                 CallSite site = CallSite::current()) {
+    run_typed<Collective::broadcast, T, Gpu>(detail::moving<T>(Collective::broadcast, how.algo, dst, src, n, root), how,
+                                             site);
   }
   /// Returns how many elements came, of all members together.
   template <class T, bool Gpu = ISOTOPE_GPU_COMPILER>
   std::size_t collect(T* dst, const T* src, std::size_t n, CallSite site = CallSite::current()) {
     check_collect(dst, src, n, sizeof(T), site);
-    world_->launch<detail::collect_kernel<T>>(detail::one_group(*world_, {}), team_, workspace_, dst, src, n, total_.data(), site);
+    world_->launch<detail::collect_kernel<T>>(detail::one_group(*world_, {}), team_, workspace_, dst, src, n,
+                                              total_.data(), site);
     world_->stream().synchronize();
     return static_cast<std::size_t>(total_.get(0));
   }
@@ -97,8 +106,8 @@ class Collectives {
                     const std::uint64_t* src_offsets, std::uint64_t* received = nullptr,
                     CallSite site = CallSite::current()) {
     check_all_to_all_v(dst_offsets, src, counts, src_offsets, site);
-    world_->launch<detail::all_to_all_v_kernel<T>>(detail::one_group(*world_, {}), team_, workspace_, dst, dst_offsets, src,
-                                                   counts, src_offsets, received, site);
+    world_->launch<detail::all_to_all_v_kernel<T>>(detail::one_group(*world_, {}), team_, workspace_, dst, dst_offsets,
+                                                   src, counts, src_offsets, received, site);
     world_->stream().synchronize();
   }
 
@@ -153,12 +162,12 @@ class Collectives {
 namespace on_stream {
 inline namespace ISOTOPE_COMPILED_FOR {
 
-#define ISOTOPE_COMBINE(name)                                                                                            \
-  template <class T>                                                                                                     \
-  void name(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, ReduceOp op = ReduceOp::add,   \
-            const How& how = {}, CallSite site = CallSite::current()) {                                                  \
-    coll.enqueue_typed<Collective::name, T>(stream, {Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, \
-                          site);                                                                                         \
+#define ISOTOPE_COMBINE(name)                                                                                          \
+  template <class T>                                                                                                   \
+  void name(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, ReduceOp op = ReduceOp::add, \
+            const How& how = {}, CallSite site = CallSite::current()) {                                                \
+    coll.enqueue_typed<Collective::name, T>(                                                                           \
+        stream, {Collective::name, how.algo, data_type_of<T>, op, how.accumulate, 0, dst, src, n}, how, site);         \
   }
 ISOTOPE_COMBINE(all_reduce)
 ISOTOPE_COMBINE(reduce_scatter)
@@ -168,23 +177,26 @@ ISOTOPE_COMBINE(exclusive_scan)
 template <class T>
 void reduce(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, ReduceOp op, int root,
             const How& how = {}, CallSite site = CallSite::current()) {
-  coll.enqueue_typed<Collective::reduce, T>(stream, {Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how,
-                        site);
+  coll.enqueue_typed<Collective::reduce, T>(
+      stream, {Collective::reduce, how.algo, data_type_of<T>, op, how.accumulate, root, dst, src, n}, how, site);
 }
 template <class T>
 void all_gather(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t each, const How& how = {},
                 CallSite site = CallSite::current()) {
-  coll.enqueue_typed<Collective::all_gather, T>(stream, isotope::detail::moving<T>(Collective::all_gather, how.algo, dst, src, each), how, site);
+  coll.enqueue_typed<Collective::all_gather, T>(
+      stream, isotope::detail::moving<T>(Collective::all_gather, how.algo, dst, src, each), how, site);
 }
 template <class T>
 void all_to_all(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t each, const How& how = {},
                 CallSite site = CallSite::current()) {
-  coll.enqueue_typed<Collective::all_to_all, T>(stream, isotope::detail::moving<T>(Collective::all_to_all, how.algo, dst, src, each), how, site);
+  coll.enqueue_typed<Collective::all_to_all, T>(
+      stream, isotope::detail::moving<T>(Collective::all_to_all, how.algo, dst, src, each), how, site);
 }
 template <class T>
-void broadcast(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, int root, const How& how = {},
-               CallSite site = CallSite::current()) {
-  coll.enqueue_typed<Collective::broadcast, T>(stream, isotope::detail::moving<T>(Collective::broadcast, how.algo, dst, src, n, root), how, site);
+void broadcast(Collectives& coll, const Stream& stream, T* dst, const T* src, std::size_t n, int root,
+               const How& how = {}, CallSite site = CallSite::current()) {
+  coll.enqueue_typed<Collective::broadcast, T>(
+      stream, isotope::detail::moving<T>(Collective::broadcast, how.algo, dst, src, n, root), how, site);
 }
 
 }  // namespace ISOTOPE_COMPILED_FOR

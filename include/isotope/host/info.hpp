@@ -108,10 +108,10 @@ struct GpuLink {
   bool native_atomics = false;  // remote atomics are done by the hardware
 };
 struct GpuPlatform {
-  std::string why_not;           // empty: there is a driver and a GPU
-  std::string driver_version;    // of CUDA that the driver supports, "13.0"
-  std::vector<GpuDevice> gpus;   // in the order of their indices
-  std::vector<GpuLink> links;    // every pair, both ways
+  std::string why_not;          // empty: there is a driver and a GPU
+  std::string driver_version;   // of CUDA that the driver supports, "13.0"
+  std::vector<GpuDevice> gpus;  // in the order of their indices
+  std::vector<GpuLink> links;   // every pair, both ways
 };
 /// Asks the driver, which starts it: slower than the rest of this header.
 GpuPlatform gpu_platform();

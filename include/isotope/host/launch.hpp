@@ -23,14 +23,15 @@ struct LaunchConfig {
   std::size_t shared_bytes = 0;  // dynamic shared memory of each block, at most kMaxSharedBytes
   Stream stream = {};            // empty: the World's default stream
   // On a GPU. On the CPU all blocks of a launch run together anyway, and these change nothing.
-  /// The blocks may wait for each other or for other PEs, so all of them must fit on this PE's share of the GPU at once: a
-  /// launch that does not is refused. A kernel that waits for nobody may say false and have any number of blocks.
+  /// The blocks may wait for each other or for other PEs, so all of them must fit on this PE's share of the GPU at
+  /// once: a launch that does not is refused. A kernel that waits for nobody may say false and have any number of
+  /// blocks.
   bool resident = true;
-  bool cooperative = false;   // the driver starts all blocks or none
-  Dim3 cluster = 1;           // blocks of a thread block cluster
+  bool cooperative = false;  // the driver starts all blocks or none
+  Dim3 cluster = 1;          // blocks of a thread block cluster
   /// Programmatic dependent launch: may come to the GPU while the kernel before it still runs, and calls
-  /// await_previous_kernel (device/kernel_order.hpp) before it touches what that one does. Where both do not fit on this PE's
-  /// share of the GPU at once, or PEs that are threads share one, it follows as always.
+  /// await_previous_kernel (device/kernel_order.hpp) before it touches what that one does. Where both do not fit on
+  /// this PE's share of the GPU at once, or PEs that are threads share one, it follows as always.
   bool programmatic = false;
 };
 

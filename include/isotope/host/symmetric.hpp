@@ -33,7 +33,8 @@ namespace detail {
 class Allocation {
  public:
   Allocation() = default;
-  Allocation(std::shared_ptr<runtime::WorldCore> core, std::uint64_t id, void* data, std::size_t bytes, bool on_host = true)
+  Allocation(std::shared_ptr<runtime::WorldCore> core, std::uint64_t id, void* data, std::size_t bytes,
+             bool on_host = true)
       : core_(std::move(core)), id_(id), data_(data), bytes_(bytes), on_host_(on_host) {}
   Allocation(Allocation&& other) noexcept
       : core_(std::move(other.core_)),

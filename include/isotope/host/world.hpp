@@ -114,19 +114,20 @@ class World {
     object = Symmetric<T>();
   }
   /// Collective. Makes memory that the caller owns reachable by all PEs without moving it: its address stays valid, and
-  /// the Symmetric names the same bytes at another one. When this PE's Symmetric is destroyed the memory is the caller's
-  /// alone again and may be freed; what peers still put there is lost. Throws the same Error on every PE, and nothing is
-  /// mapped, where one PE's memory will not do.
+  /// the Symmetric names the same bytes at another one. When this PE's Symmetric is destroyed the memory is the
+  /// caller's alone again and may be freed; what peers still put there is lost. Throws the same Error on every PE, and
+  /// nothing is mapped, where one PE's memory will not do.
   ///
   /// On the CPU `data` and its size in bytes are multiples of the page size (4096), the memory is private and anonymous
-  /// (malloc, new, mmap), and nobody writes to it during the call. While it is registered, a fork shares it with the child.
+  /// (malloc, new, mmap), and nobody writes to it during the call. While it is registered, a fork shares it with the
+  /// child.
   ///
-  /// On a GPU it is memory of the GPU that this PE drives, any part of what isotope_gpu_alloc, PyTorch's expandable segments
-  /// or cuMemCreate and cuMemMap have made, in one allocation or several back to back; it begins at the same distance
-  /// from a multiple of 2 MiB on every PE (else Error misaligned). Memory of cudaMalloc cannot be: CUDA maps it nowhere else
-  /// (Error not_supported, with what to do). What the caller frees is really free after the first
-  /// alloc, free or register_memory that follows when all PEs have let go. Kernels that use both addresses of a byte order
-  /// their accesses by the end of a kernel, or by fence.proxy.alias.
+  /// On a GPU it is memory of the GPU that this PE drives, any part of what isotope_gpu_alloc, PyTorch's expandable
+  /// segments or cuMemCreate and cuMemMap have made, in one allocation or several back to back; it begins at the same
+  /// distance from a multiple of 2 MiB on every PE (else Error misaligned). Memory of cudaMalloc cannot be: CUDA maps
+  /// it nowhere else (Error not_supported, with what to do). What the caller frees is really free after the first
+  /// alloc, free or register_memory that follows when all PEs have let go. Kernels that use both addresses of a byte
+  /// order their accesses by the end of a kernel, or by fence.proxy.alias.
   template <class T>
   Symmetric<T> register_memory(Span<T> data, CallSite site = CallSite::current()) {
     static_assert(std::is_trivially_copyable_v<T>, "symmetric objects hold plain data: peers copy their bytes");
@@ -148,12 +149,13 @@ class World {
   Teams2d split_2d(const Team& parent, int x_range, CallSite site = CallSite::current());
 
   // ---- kernels ------------------------------------------------------------------------------------------------------
-  /// Enqueues `Kernel(arguments...)` for every thread of the grid. Returns at once; failures come from synchronize(). Where PEs
-  /// are threads that share a GPU it first waits until the stream's last launch is over (docs/gpu.md says why): what that one
-  /// waits for must not come after this call.
-  /// `MaxThreads`: blocks have no more threads than this, so that on a GPU each may have more registers. `Gpu` is not for
-  /// callers: it tells the launches of files that were compiled for a GPU from the others'.
-  template <auto Kernel, int MaxThreads = static_cast<int>(kMaxBlockThreads), bool Gpu = ISOTOPE_GPU_COMPILER, class... A>
+  /// Enqueues `Kernel(arguments...)` for every thread of the grid. Returns at once; failures come from synchronize().
+  /// Where PEs are threads that share a GPU it first waits until the stream's last launch is over (docs/gpu.md says
+  /// why): what that one waits for must not come after this call. `MaxThreads`: blocks have no more threads than this,
+  /// so that on a GPU each may have more registers. `Gpu` is not for callers: it tells the launches of files that were
+  /// compiled for a GPU from the others'.
+  template <auto Kernel, int MaxThreads = static_cast<int>(kMaxBlockThreads), bool Gpu = ISOTOPE_GPU_COMPILER,
+            class... A>
   void launch(const LaunchConfig& config, A&&... arguments) {
     if (!drives_gpu()) {
       enqueue(config, detail::bind_kernel<Kernel>(std::forward<A>(arguments)...));
@@ -161,15 +163,18 @@ class World {
     }
     auto bound = detail::bind_arguments<Kernel>(std::forward<A>(arguments)...);
     auto addresses = detail::addresses_of(bound);
-    enqueue_gpu(config, detail::KernelTraits<decltype(Kernel)>::template on_gpu<Kernel, MaxThreads, Gpu>(), addresses.data());
+    enqueue_gpu(config, detail::KernelTraits<decltype(Kernel)>::template on_gpu<Kernel, MaxThreads, Gpu>(),
+                addresses.data());
   }
-  /// Whether all blocks of such a launch fit on this PE's share of its GPU at once, which `launch` refuses otherwise. On the CPU they do.
+  /// Whether all blocks of such a launch fit on this PE's share of its GPU at once, which `launch` refuses otherwise.
+  /// On the CPU they do.
   template <auto Kernel, int MaxThreads = static_cast<int>(kMaxBlockThreads), bool Gpu = ISOTOPE_GPU_COMPILER>
   bool fits(const LaunchConfig& config) const {
-    return !drives_gpu() || fits_gpu(config, detail::KernelTraits<decltype(Kernel)>::template on_gpu<Kernel, MaxThreads, Gpu>());
+    return !drives_gpu() ||
+           fits_gpu(config, detail::KernelTraits<decltype(Kernel)>::template on_gpu<Kernel, MaxThreads, Gpu>());
   }
-  /// Whether kernels of this PE run on a GPU. Then symmetric memory is the GPU's: host code reaches it by Symmetric::read
-  /// and write, not by x[i].
+  /// Whether kernels of this PE run on a GPU. Then symmetric memory is the GPU's: host code reaches it by
+  /// Symmetric::read and write, not by x[i].
   bool drives_gpu() const;
   /// How many multiprocessors of its GPU this PE may fill: its share, where PEs share one. 0 on the CPU.
   int multiprocessors() const;

@@ -1,4 +1,5 @@
-// What device code tells the checker, on platforms that have none: nothing. platform/sim has the same names with bodies.
+// What device code tells the checker, on platforms that have none: nothing. platform/sim has the same names with
+// bodies.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +47,8 @@ ISOTOPE_HD bool all_of_whole_warp(bool value) { return value; }
 /// Where puts travel by themselves: those of this thread before it come before what it does later; are complete.
 ISOTOPE_HD void order_puts() {}
 ISOTOPE_HD void complete_puts() {}
-/// Takes over a group's put and the signal after it; `leader` is true in one thread of the group. False: it did nothing,
-/// and the caller does both.
+/// Takes over a group's put and the signal after it; `leader` is true in one thread of the group. False: it did
+/// nothing, and the caller does both.
 ISOTOPE_HD bool put_signal_later(bool, void*, const void*, std::size_t, std::uint64_t*, std::uint64_t, SignalOp) {
   return false;
 }

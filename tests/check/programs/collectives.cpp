@@ -1,5 +1,5 @@
-// Every collective by every algorithm, called by the host and back to back on a stream: for the checker, which watches the
-// library's kernels as it watches a program's own.
+// Every collective by every algorithm, called by the host and back to back on a stream: for the checker, which watches
+// the library's kernels as it watches a program's own.
 #include <isotope/host/choice.hpp>
 #include <isotope/isotope.hpp>
 
@@ -47,7 +47,8 @@ ISOTOPE_MAIN(argc, argv) {
     const auto collective = static_cast<Collective>(c);
     for (const Algo algo : algorithms_of(collective)) {
       fill(src, world.rank());
-      CollectiveCall call{collective, algo, DataType::f32, ReduceOp::add, Accumulate::wide, 0, dst.data(), src.data(), kCount};
+      CollectiveCall call{collective, algo,       DataType::f32, ReduceOp::add, Accumulate::wide,
+                          0,          dst.data(), src.data(),    kCount};
       // Three in a row: the third uses the slots of the first again.
       for (int i = 0; i < 3; ++i) coll.enqueue({}, call);
       world.synchronize();

@@ -1,5 +1,5 @@
-// Collectives from inside kernels, by a block of several threads, a warp and a grid, by every algorithm; those of different
-// lengths; symm_all_reduce; and the small kernels behind on_stream: for the checker.
+// Collectives from inside kernels, by a block of several threads, a warp and a grid, by every algorithm; those of
+// different lengths; symm_all_reduce; and the small kernels behind on_stream: for the checker.
 #include <isotope/host/choice.hpp>
 #include <isotope/host/on_stream.hpp>
 #include <isotope/isotope.hpp>
@@ -47,8 +47,11 @@ ISOTOPE_KERNEL void by_symm(SymmContext context, float* data) {
 class Checks {
  public:
   explicit Checks(World& world)
-      : world_(world), coll_(world, {.channels = static_cast<int>(kBlocks), .slot_bytes = 1920}), pes_(static_cast<std::size_t>(world.size())),
-        src_(world.alloc<float>(kCount * pes_)), dst_(world.alloc<float>(kCount * pes_)) {}
+      : world_(world),
+        coll_(world, {.channels = static_cast<int>(kBlocks), .slot_bytes = 1920}),
+        pes_(static_cast<std::size_t>(world.size())),
+        src_(world.alloc<float>(kCount * pes_)),
+        dst_(world.alloc<float>(kCount * pes_)) {}
 
   bool every_algorithm(bool gathers) {
     for (const Algo algo : algorithms_of(gathers ? Collective::all_gather : Collective::all_reduce)) {
@@ -145,5 +148,8 @@ ISOTOPE_MAIN(argc, argv) {
   (void)argc, (void)argv;
   World world = init();
   Checks checks(world);
-  return checks.every_algorithm(false) && checks.every_algorithm(true) && checks.different_lengths() && checks.symm() && checks.streams() ? 0 : 1;
+  return checks.every_algorithm(false) && checks.every_algorithm(true) && checks.different_lengths() && checks.symm() &&
+                 checks.streams()
+             ? 0
+             : 1;
 }

@@ -49,8 +49,8 @@ TEST(JobBench, ContestantsTakeTurnsOnEveryPe) {
   // Each turn is a block that does not count, and one that does.
   ASSERT_GE(order.size(), 12u);
   EXPECT_EQ(std::vector<std::string>(order.end() - 12, order.end()),
-            (std::vector<std::string>{"ours", "ours", "limit", "limit", "peer", "peer", "limit", "limit", "peer", "peer",
-                                      "ours", "ours"}));
+            (std::vector<std::string>{"ours", "ours", "limit", "limit", "peer", "peer", "limit", "limit", "peer",
+                                      "peer", "ours", "ours"}));
 
   const Json written = Json::parse(results.take());
   const Measurement got = measurement_from_json(written.at("measurements").at(0));

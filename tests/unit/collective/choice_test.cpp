@@ -44,7 +44,9 @@ TEST(ChoiceTable, ChoosesByBytesAndTheNearestNumberOfPes) {
 }
 
 TEST(ChoiceTable, RoundsTripThroughText) {
-  for (const ChoiceTable& table : {ChoiceTable::built_in(), ChoiceTable::built_in_for_gpus(), ChoiceTable::parse(kText, "a table"), ChoiceTable({}, "empty"), ChoiceTable({}, "of GPUs", "cuda")}) {
+  for (const ChoiceTable& table :
+       {ChoiceTable::built_in(), ChoiceTable::built_in_for_gpus(), ChoiceTable::parse(kText, "a table"),
+        ChoiceTable({}, "empty"), ChoiceTable({}, "of GPUs", "cuda")}) {
     const ChoiceTable again = ChoiceTable::parse(table.text(), "again");
     ASSERT_EQ(again.rows().size(), table.rows().size());
     for (std::size_t i = 0; i < table.rows().size(); ++i) {
@@ -64,7 +66,8 @@ TEST(ChoiceTable, OfItsOwnHasAnAnswerForEverything) {
       for (const int pes : {1, 2, 3, 8, 1000}) {
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{5000}, std::size_t{100'000}, kAnyBytes}) {
           const auto collective = static_cast<Collective>(c);
-          EXPECT_TRUE(has_algorithm(collective, table.choose(collective, pes, bytes))) << table.name() << ": " << name_of(collective);
+          EXPECT_TRUE(has_algorithm(collective, table.choose(collective, pes, bytes)))
+              << table.name() << ": " << name_of(collective);
         }
       }
     }
@@ -89,7 +92,8 @@ class Variable {
 
 class ChoiceFiles : public ::testing::Test {
  protected:
-  ChoiceFiles() : folder_(std::filesystem::path(::testing::TempDir()) / ("isotope_choices_" + std::to_string(::getpid()))) {
+  ChoiceFiles()
+      : folder_(std::filesystem::path(::testing::TempDir()) / ("isotope_choices_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_ / "isotope");
   }
   ~ChoiceFiles() override { std::filesystem::remove_all(folder_); }
@@ -154,7 +158,8 @@ TEST_F(ChoiceFiles, WhatDoesNotFitATypeIsNotTaken) {
     ::testing::internal::CaptureStderr();
     coll.all_reduce(y.data(), x.data(), n);
     coll.reduce_scatter(y.data(), x.data(), n);
-    const std::string text = ::testing::internal::GetCapturedStderr(), of = std::to_string(n * sizeof(T)) + " bytes, 1 members: ";
+    const std::string text = ::testing::internal::GetCapturedStderr(),
+                      of = std::to_string(n * sizeof(T)) + " bytes, 1 members: ";
     EXPECT_NE(text.find("all_reduce, " + of + all_reduce + "\n"), std::string::npos) << text;
     EXPECT_NE(text.find("reduce_scatter, " + of + reduce_scatter + "\n"), std::string::npos) << text;
   };
@@ -182,7 +187,8 @@ TEST(ChoiceTable, SaysWhichLineIsWrong) {
   expect_bad("isotope-tuning 2\n", ", line 1", "'isotope-tuning 1' was expected");
   expect_bad(head + "\nall_reduce 2 *\n", ", line 3", "four words were expected");
   expect_bad(head + "all_reduce 2 * ring ring\n", ", line 2", "four words were expected");
-  expect_bad(head + "all_reduction 2 * ring\n", ", line 2", "'all_reduction' is no collective; there are all_reduce, reduce");
+  expect_bad(head + "all_reduction 2 * ring\n", ", line 2",
+             "'all_reduction' is no collective; there are all_reduce, reduce");
   expect_bad(head + "all_reduce 2 * rong\n", ", line 2", "'rong' is no algorithm");
   expect_bad(head + "all_reduce 2 * push\n", ", line 2", "all_reduce has no algorithm push; it has one_shot two_shot");
   expect_bad(head + "all_reduce 2 * automatic\n", ", line 2", "has no algorithm automatic");
@@ -203,7 +209,8 @@ TEST(ChoiceTable, IsLoadedFromTheFileThatIsNamed) {
 }
 
 TEST(ChoiceTable, NamesComeBack) {
-  for (int c = 0; c < kCollectives; ++c) EXPECT_EQ(collective_named(name_of(static_cast<Collective>(c))), static_cast<Collective>(c));
+  for (int c = 0; c < kCollectives; ++c)
+    EXPECT_EQ(collective_named(name_of(static_cast<Collective>(c))), static_cast<Collective>(c));
   for (int a = 0; a < kAlgos; ++a) EXPECT_EQ(algo_named(name_of(static_cast<Algo>(a))), static_cast<Algo>(a));
   EXPECT_STREQ(name_of(static_cast<Algo>(kAlgos)), "?");
   EXPECT_STREQ(name_of(static_cast<Collective>(-1)), "?");

@@ -32,7 +32,8 @@ std::string operations_of(Collective collective, Algo algo, bool floats) {
   std::string names;
   for (const ReduceOp op : testing::kOps) {
     bool any = false;
-    for (const DataType type : testing::kTypes) any = any || (is_float(type) == floats && why_not(collective, algo, type, op) == nullptr);
+    for (const DataType type : testing::kTypes)
+      any = any || (is_float(type) == floats && why_not(collective, algo, type, op) == nullptr);
     if (any) names += std::string(names.empty() ? "" : " ") + name_of(op);
   }
   return names.empty() ? "none" : names;
@@ -47,8 +48,9 @@ std::string table() {
     for (const Algo algo : algorithms_of(collective)) {
       const SymmetricNeeds needs = needs_of(collective, algo);
       const char* symmetric = needs.dst && needs.src ? "dst, src" : needs.dst ? "dst" : needs.src ? "src" : "none";
-      text += std::string("| ") + name_of(collective) + " | " + name_of(algo) + " | " + types_of(collective, algo) + " | " +
-              operations_of(collective, algo, true) + " | " + operations_of(collective, algo, false) + " | " + symmetric + " |\n";
+      text += std::string("| ") + name_of(collective) + " | " + name_of(algo) + " | " + types_of(collective, algo) +
+              " | " + operations_of(collective, algo, true) + " | " + operations_of(collective, algo, false) + " | " +
+              symmetric + " |\n";
     }
   }
   return text;
@@ -59,7 +61,8 @@ TEST(CollectivesPage, HasTheTableOfTheCode) {
   std::ifstream in(path);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::size_t begin = text.find(kBegin), end = text.find(kEnd);
-  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos && begin < end) << path << " has no place for the table";
+  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos && begin < end)
+      << path << " has no place for the table";
   const std::size_t from = begin + std::string(kBegin).size();
   if (std::getenv("ISOTOPE_WRITE_DOCS") != nullptr) {
     std::ofstream(path) << text.replace(from, end - from, table());

@@ -24,22 +24,26 @@ void expect_sums(std::size_t count) {
   for (const auto& one : out) {
     ASSERT_EQ(one.front(), 77u);
     ASSERT_EQ(one.back(), 77u);
-    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(one[i + 1], static_cast<std::uint32_t>(i * 12 + 3)) << i << " of " << count;
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(one[i + 1], static_cast<std::uint32_t>(i * 12 + 3)) << i << " of " << count;
   }
 }
 
 TEST(Fold, SumsThroughTheCachesAndPastThem) {
   const std::size_t kLargest = cpu::past_caches_from(3).sums / sizeof(std::uint32_t) / 2;  // each of two outputs
-  for (const std::size_t count : {std::size_t{1}, std::size_t{1023}, std::size_t{1025}, kLargest - 1, kLargest, kLargest + 17})
+  for (const std::size_t count :
+       {std::size_t{1}, std::size_t{1023}, std::size_t{1025}, kLargest - 1, kLargest, kLargest + 17})
     expect_sums(count);
 }
 
-// ---- what a GPU does with the same arrays: words in registers --------------------------------------------------------------------
+// ---- what a GPU does with the same arrays: words in registers
+// --------------------------------------------------------------------
 
 template <class T>
 void lanes_hold_what_was_set() {
   Bits128 word{};
-  for (std::size_t i = 0; i < 16 / sizeof(T); ++i) detail::set_lane(word, i, static_cast<T>(static_cast<float>(3 * i + 1)));
+  for (std::size_t i = 0; i < 16 / sizeof(T); ++i)
+    detail::set_lane(word, i, static_cast<T>(static_cast<float>(3 * i + 1)));
   for (std::size_t i = 0; i < 16 / sizeof(T); ++i) {
     T in_memory;
     std::memcpy(&in_memory, reinterpret_cast<const char*>(&word) + i * sizeof(T), sizeof(T));
@@ -78,7 +82,8 @@ TEST(Lanes, OfBf16AreWidenedAsTheyAre) {
 float sum_to_odd(float a, float b) {
   const double x = a, y = b, sum = x + y, of_x = sum - y, rest = (x - of_x) + (y - (sum - of_x));
   auto near_zero = static_cast<float>(sum);
-  if (std::abs(static_cast<double>(near_zero)) > std::abs(sum) || (near_zero == sum && rest != 0 && (rest < 0) == (sum > 0)))
+  if (std::abs(static_cast<double>(near_zero)) > std::abs(sum) ||
+      (near_zero == sum && rest != 0 && (rest < 0) == (sum > 0)))
     near_zero = std::nextafter(near_zero, 0.0f);
   const bool more = near_zero != sum || rest != 0;
   return bit_cast<float>(bit_cast<std::uint32_t>(near_zero) | (more ? 1u : 0u));
@@ -89,7 +94,8 @@ void one_sum_is_rounded_once() {
   int looked = 0;
   for (std::uint32_t a = 0; a < 0x10000; a += 61) {
     for (std::uint32_t b = a % 53; b < 0x10000; b += 53) {
-      const auto x = static_cast<float>(T::from_bits(static_cast<std::uint16_t>(a))), y = static_cast<float>(T::from_bits(static_cast<std::uint16_t>(b)));
+      const auto x = static_cast<float>(T::from_bits(static_cast<std::uint16_t>(a))),
+                 y = static_cast<float>(T::from_bits(static_cast<std::uint16_t>(b)));
       if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(x + y)) continue;
       ASSERT_EQ(T(x + y).bits, T(sum_to_odd(x, y)).bits) << x << " + " << y;
       ++looked;
@@ -104,24 +110,28 @@ TEST(SumsOfTwo, ThroughF32AreRoundedOnce) {
   one_sum_is_rounded_once<bf16>();
 }
 
-/// Sums `inputs` arrays of `count` elements that begin `skew` elements after a word, by `threads` threads one after the other, and looks
-/// at every element and at those around. With `in_place` into the inputs, where a sum that is made twice would be another one.
+/// Sums `inputs` arrays of `count` elements that begin `skew` elements after a word, by `threads` threads one after the
+/// other, and looks at every element and at those around. With `in_place` into the inputs, where a sum that is made
+/// twice would be another one.
 template <class Outputs>
-void expect_gpu_sums(std::size_t count, std::size_t skew, int inputs, Outputs outputs, std::uint32_t threads, bool in_place) {
+void expect_gpu_sums(std::size_t count, std::size_t skew, int inputs, Outputs outputs, std::uint32_t threads,
+                     bool in_place) {
   constexpr std::size_t kRoom = 16;
   const auto array = [&](bf16 filling) { return std::vector<bf16>(skew + count + kRoom, filling); };
   std::vector<std::vector<bf16>> from, to(static_cast<std::size_t>(outputs), array(bf16(-1.0f)));
   for (int k = 0; k < inputs; ++k) {
     from.push_back(array(bf16(64.0f)));
-    for (std::size_t i = 0; i < count; ++i) from.back()[skew + i] = bf16(static_cast<float>((i * 7 + static_cast<std::size_t>(k) * 13) % 29));
+    for (std::size_t i = 0; i < count; ++i)
+      from.back()[skew + i] = bf16(static_cast<float>((i * 7 + static_cast<std::size_t>(k) * 13) % 29));
   }
   auto inputs_now = from;
   auto& results = in_place ? inputs_now : to;
   for (std::uint32_t thread = 0; thread < threads; ++thread) {
     detail::fold_on_gpu(
         Reduction<bf16, ReduceOp::add>{}, inputs,
-        [&](int k) { return reinterpret_cast<const char*>(inputs_now[static_cast<std::size_t>(k)].data() + skew); }, outputs,
-        [&](int k) { return reinterpret_cast<char*>(results[static_cast<std::size_t>(k)].data() + skew); }, count, inputs, thread, threads);
+        [&](int k) { return reinterpret_cast<const char*>(inputs_now[static_cast<std::size_t>(k)].data() + skew); },
+        outputs, [&](int k) { return reinterpret_cast<char*>(results[static_cast<std::size_t>(k)].data() + skew); },
+        count, inputs, thread, threads);
   }
   for (int k = 0; k < outputs; ++k) {
     const auto& result = results[static_cast<std::size_t>(k)];
@@ -133,7 +143,8 @@ void expect_gpu_sums(std::size_t count, std::size_t skew, int inputs, Outputs ou
         expected = static_cast<float>(bf16(expected));
       }
       ASSERT_EQ(static_cast<float>(result[i]), expected)
-          << inputs << " inputs, " << to.size() << " outputs, in place " << in_place << ", element " << i << " of " << count << " at " << skew << ", " << threads << " threads";
+          << inputs << " inputs, " << to.size() << " outputs, in place " << in_place << ", element " << i << " of "
+          << count << " at " << skew << ", " << threads << " threads";
     }
   }
 }

@@ -30,7 +30,8 @@ TEST(SliceOf, SharesOutEverythingOnceInWholeUnits) {
 
 TEST(RowLength, IsADivisorNextToTheRoot) {
   const std::vector<int> expected = {1, 2, 3, 2, 5, 3, 7, 4, 3, 5, 11, 4, 13, 7, 5, 4};
-  for (int members = 1; members <= 16; ++members) EXPECT_EQ(detail::row_length(members), expected[static_cast<std::size_t>(members - 1)]);
+  for (int members = 1; members <= 16; ++members)
+    EXPECT_EQ(detail::row_length(members), expected[static_cast<std::size_t>(members - 1)]);
 }
 
 struct Piece {
@@ -59,7 +60,8 @@ TEST(Workspace, NoTwoSlotsOverlap) {
           add(channel.arrived(from), sizeof(std::uint64_t), "arrived");
           add(channel.taken(from), sizeof(std::uint64_t), "taken");
           add(channel.counts(from), sizeof(detail::PairCounts), "counts");
-          for (const SlotKind kind : {SlotKind::plain, SlotKind::eager, SlotKind::ll8, SlotKind::ll16, SlotKind::ll128, SlotKind::lamport}) {
+          for (const SlotKind kind :
+               {SlotKind::plain, SlotKind::eager, SlotKind::ll8, SlotKind::ll16, SlotKind::ll128, SlotKind::lamport}) {
             const auto copies = static_cast<std::uint64_t>(Workspace::copies(kind));
             for (std::uint64_t round = 0; round < copies; ++round) {
               const char* slot = channel.slot(kind, round, from);
@@ -87,9 +89,12 @@ TEST(WhyNot, SaysWhatThereIs) {
   EXPECT_EQ(why_not(Collective::all_reduce, Algo::lamport, DataType::bf16, ReduceOp::average), nullptr);
   EXPECT_STREQ(why_not(Collective::all_reduce, Algo::lamport, DataType::i32, ReduceOp::add),
                "lamport needs a value to spare, and integers have none");
-  EXPECT_STREQ(why_not(Collective::all_reduce, Algo::ll8, DataType::f64, ReduceOp::add), "ll8 carries 4 bytes in a word");
-  EXPECT_EQ(why_not(Collective::all_gather, Algo::ll8, DataType::f64, ReduceOp::bit_or), nullptr) << "nothing is combined";
-  EXPECT_STREQ(why_not(Collective::all_gather, Algo::ring, DataType::f64, ReduceOp::add), "the collective has no such algorithm");
+  EXPECT_STREQ(why_not(Collective::all_reduce, Algo::ll8, DataType::f64, ReduceOp::add),
+               "ll8 carries 4 bytes in a word");
+  EXPECT_EQ(why_not(Collective::all_gather, Algo::ll8, DataType::f64, ReduceOp::bit_or), nullptr)
+      << "nothing is combined";
+  EXPECT_STREQ(why_not(Collective::all_gather, Algo::ring, DataType::f64, ReduceOp::add),
+               "the collective has no such algorithm");
   EXPECT_EQ(why_not(Collective::broadcast, Algo::automatic, DataType::u8, ReduceOp::add), nullptr);
 }
 

@@ -23,8 +23,9 @@ void each_op(F& body) {
   const auto one = [&]<ReduceOp Op>() {
     if constexpr (reduces(data_type_of<T>, Op)) body.template operator()<T, Op>();
   };
-  [&]<int... I>(std::integer_sequence<int, I...>) { (one.template operator()<static_cast<ReduceOp>(I)>(), ...); }
-  (std::make_integer_sequence<int, 8>{});
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    (one.template operator()<static_cast<ReduceOp>(I)>(), ...);
+  }(std::make_integer_sequence<int, 8>{});
 }
 template <class F>
 void each_type_and_op(F body) {
@@ -60,15 +61,17 @@ void check() {
   const auto in = inputs<T>(Op);
   const std::vector<T> out = reduced<T>(Reduction<T, Op, A>{}, in);
   const std::vector<T> any = reduced<T>(AnyReduction(data_type_of<T>, Op, A), in);
-  EXPECT_EQ(std::memcmp(out.data(), any.data(), kCount * sizeof(T)), 0) << name_of(data_type_of<T>) << " " << name_of(Op);
+  EXPECT_EQ(std::memcmp(out.data(), any.data(), kCount * sizeof(T)), 0)
+      << name_of(data_type_of<T>) << " " << name_of(Op);
   const std::vector<T> by_value = reduced<T>(OpReduction<T, A>(Op), in);
-  EXPECT_EQ(std::memcmp(out.data(), by_value.data(), kCount * sizeof(T)), 0) << name_of(data_type_of<T>) << " " << name_of(Op);
+  EXPECT_EQ(std::memcmp(out.data(), by_value.data(), kCount * sizeof(T)), 0)
+      << name_of(data_type_of<T>) << " " << name_of(Op);
   for (std::size_t i = 0; i < kCount; ++i) {
     T values[kMembers];
     for (std::size_t k = 0; k < kMembers; ++k) values[k] = in[k][i];
     const testing::Reference reference = testing::reference_of<T>(Op, A, Span<const T>(values, kMembers));
-    EXPECT_TRUE(matches(reference, out[i])) << name_of(data_type_of<T>) << " " << name_of(Op) << ", element " << i << ": "
-                                            << testing::difference(reference, out[i]);
+    EXPECT_TRUE(matches(reference, out[i])) << name_of(data_type_of<T>) << " " << name_of(Op) << ", element " << i
+                                            << ": " << testing::difference(reference, out[i]);
   }
 }
 
@@ -114,7 +117,8 @@ TEST(Reduction, IdentitiesChangeNothing) {
       r.start(partial, &identity, &value, 1);
       r.finish(&out, partial, 1, 1);
       const double is = testing::number_of(out), was = testing::number_of(value);
-      EXPECT_TRUE(is == was || (std::isnan(is) && std::isnan(was)) || (std::isnan(was) && (Op == ReduceOp::min || Op == ReduceOp::max)))
+      EXPECT_TRUE(is == was || (std::isnan(is) && std::isnan(was)) ||
+                  (std::isnan(was) && (Op == ReduceOp::min || Op == ReduceOp::max)))
           << name_of(data_type_of<T>) << " " << name_of(Op) << ": " << was << " became " << is;
     }
   });

@@ -22,7 +22,8 @@ TEST_P(LargeCopy, MovesEveryByteOnceWhateverTheAlignment) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + i / 256 + 1);
   for (const std::size_t skew : {0u, 1u, 16u, 63u}) {
     for (const std::size_t start : {0u, 1u, 33u, 63u}) {
-      for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 128u, 500u, 4096u, 16384u, 16447u, 16448u, 3 * 16384u + 4097u}) {
+      for (const std::size_t bytes :
+           {0u, 1u, 63u, 64u, 65u, 128u, 500u, 4096u, 16384u, 16447u, 16448u, 3 * 16384u + 4097u}) {
         std::vector<unsigned char> expected(to.size(), 0);
         std::memcpy(expected.data() + start, from.data() + skew, bytes);
         std::memset(to.data(), 0, to.size());

@@ -84,10 +84,12 @@ TEST(GpuShare, SharesAreRoundedDownAndNeverZero) {
 TEST(GpuShare, QueuesComeFromOneStock) {
   testing::FakeMps mps;
   mps.set("CUDA_VISIBLE_DEVICES", "0");
-  for (const auto& [pes, queues] : std::vector<std::pair<int, std::string>>{{2, "32"}, {4, "16"}, {8, "8"}, {48, "2"}}) {
+  for (const auto& [pes, queues] :
+       std::vector<std::pair<int, std::string>>{{2, "32"}, {4, "16"}, {8, "8"}, {48, "2"}}) {
     const JobOptions options = on_cuda(pes);
     const Variables all = gpu_share_environment(options, plan_gpu_share(options, false), 0, "/folder");
-    const auto found = std::find_if(all.begin(), all.end(), [](const auto& one) { return one.first == "CUDA_DEVICE_MAX_CONNECTIONS"; });
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [](const auto& one) { return one.first == "CUDA_DEVICE_MAX_CONNECTIONS"; });
     ASSERT_NE(found, all.end());
     EXPECT_EQ(found->second, queues) << pes;
   }

@@ -46,16 +46,16 @@ inline T exchange(T* p, T value) {
 
 template <Order O, Scope, class T>
 inline bool compare_exchange(T* p, T& expected, T desired) {
-  constexpr int kFailed = O == Order::release ? __ATOMIC_RELAXED
+  constexpr int kFailed = O == Order::release   ? __ATOMIC_RELAXED
                           : O == Order::acq_rel ? __ATOMIC_ACQUIRE
                                                 : builtin_order(O);
   return __atomic_compare_exchange_n(p, &expected, desired, false, builtin_order(O), kFailed);
 }
 
 // x86's read-modify-write instructions are full barriers whatever the order; other CPUs get what is asked for.
-#define ISOTOPE_FETCH(op)                                  \
-  template <Order O, Scope, class T>                       \
-  inline T fetch_##op(T* p, T value) {                     \
+#define ISOTOPE_FETCH(op)                                   \
+  template <Order O, Scope, class T>                        \
+  inline T fetch_##op(T* p, T value) {                      \
     return __atomic_fetch_##op(p, value, builtin_order(O)); \
   }
 ISOTOPE_FETCH(add)

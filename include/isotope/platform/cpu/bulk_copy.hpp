@@ -15,8 +15,8 @@ inline bool can_bulk_copy(const void*, const void*, std::size_t, const void*, st
 inline void begin_bulk_copy() {}
 
 /// This thread's part of the copy. The group meets before and after.
-inline void bulk_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size, void*,
-                            std::size_t) {
+inline void bulk_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size,
+                            void*, std::size_t) {
   copy_share(dst, src, bytes, rank, size);
 }
 

@@ -49,13 +49,13 @@ inline void start_copy_share(void* dst, const void* src, std::size_t bytes, std:
   copy_share(dst, src, bytes, rank, size);
 }
 
-/// A copy whose target nobody reads before it would have left the caches anyway: it does not pass through them, which spares
-/// reading each line before it is written. end_copies_past_caches() comes before what tells others of it.
+/// A copy whose target nobody reads before it would have left the caches anyway: it does not pass through them, which
+/// spares reading each line before it is written. end_copies_past_caches() comes before what tells others of it.
 void copy_past_caches(void* dst, const void* src, std::size_t bytes);
 void end_copies_past_caches();
 
-/// How much one of `pes` PEs writes in a call when that way is the faster one: of copies, and of sums, whose inputs it reads through the
-/// caches.
+/// How much one of `pes` PEs writes in a call when that way is the faster one: of copies, and of sums, whose inputs it
+/// reads through the caches.
 struct PastCachesFrom {
   std::size_t copies, sums;
 };

@@ -18,7 +18,9 @@ inline void before_landing() {}
 
 struct LandingWord {
   static std::uint64_t look(const std::uint64_t* word) { return load<Order::acquire, Scope::block>(word); }
-  static void count(std::uint64_t* word, std::uint64_t change) { fetch_add<Order::release, Scope::block>(word, change); }
+  static void count(std::uint64_t* word, std::uint64_t change) {
+    fetch_add<Order::release, Scope::block>(word, change);
+  }
   static void land(void* place, const void* src, std::uint32_t bytes, std::uint64_t* word) {
     std::memcpy(place, src, bytes);
     count(word, -std::uint64_t{bytes});

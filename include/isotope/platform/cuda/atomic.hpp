@@ -18,7 +18,8 @@ namespace isotope::cuda {
 
 #if defined(__clang__)
 #define ISOTOPE_ATOMIC(call) __scoped_atomic_##call
-inline constexpr int kOrders[] = {__ATOMIC_RELAXED, __ATOMIC_ACQUIRE, __ATOMIC_RELEASE, __ATOMIC_ACQ_REL, __ATOMIC_SEQ_CST};
+inline constexpr int kOrders[] = {__ATOMIC_RELAXED, __ATOMIC_ACQUIRE, __ATOMIC_RELEASE, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_SEQ_CST};
 inline constexpr int kScopes[] = {__MEMORY_SCOPE_WRKGRP, __MEMORY_SCOPE_WRKGRP, __MEMORY_SCOPE_DEVICE,
                                   __MEMORY_SCOPE_DEVICE, __MEMORY_SCOPE_SYSTEM};
 #else
@@ -41,9 +42,9 @@ template <Scope S>
 inline constexpr int kScope = kScopes[static_cast<int>(S)];
 /// What a failed compare_exchange orders: a load cannot release.
 template <Order O>
-inline constexpr int kFailedOrder = kOrder<O == Order::release   ? Order::relaxed
-                                           : O == Order::acq_rel ? Order::acquire
-                                                                 : O>;
+inline constexpr int kFailedOrder = kOrder < O == Order::release ? Order::relaxed
+                                    : O == Order::acq_rel        ? Order::acquire
+                                                                 : O > ;
 
 // nvcc takes a literal or a template parameter of the very function, nothing computed: so each access has an inner
 // function whose parameters are the builtin's own numbers.
@@ -76,34 +77,38 @@ ISOTOPE_DEVICE T fetch_add_float(T* p, T value) {
   return fetch_add<O, S>(p, value);
 }
 
-// Where nobody asks for the value before: reductions, which return nothing and do not wait. In PTX itself, and on global memory,
-// where every word of another PE is: of a generic address nvcc makes an atomic that fetches, and a branch for shared memory.
-#define ISOTOPE_RED_AS(order, scope, what, letter) \
-  asm volatile("red." order "." scope ".global." what " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), letter(value) : "memory")
-#define ISOTOPE_RED(what, letter)                                 \
-  if constexpr (O == Order::relaxed && S == Scope::system) {      \
-    ISOTOPE_RED_AS("relaxed", "sys", what, letter);               \
-  } else if constexpr (O == Order::relaxed) {                     \
-    ISOTOPE_RED_AS("relaxed", "gpu", what, letter);               \
-  } else if constexpr (S == Scope::system) {                      \
-    ISOTOPE_RED_AS("release", "sys", what, letter);               \
-  } else {                                                        \
-    ISOTOPE_RED_AS("release", "gpu", what, letter);               \
+// Where nobody asks for the value before: reductions, which return nothing and do not wait. In PTX itself, and on
+// global memory, where every word of another PE is: of a generic address nvcc makes an atomic that fetches, and a
+// branch for shared memory.
+#define ISOTOPE_RED_AS(order, scope, what, letter)                                                                   \
+  asm volatile("red." order "." scope ".global." what " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), letter(value) \
+               : "memory")
+#define ISOTOPE_RED(what, letter)                            \
+  if constexpr (O == Order::relaxed && S == Scope::system) { \
+    ISOTOPE_RED_AS("relaxed", "sys", what, letter);          \
+  } else if constexpr (O == Order::relaxed) {                \
+    ISOTOPE_RED_AS("relaxed", "gpu", what, letter);          \
+  } else if constexpr (S == Scope::system) {                 \
+    ISOTOPE_RED_AS("release", "sys", what, letter);          \
+  } else {                                                   \
+    ISOTOPE_RED_AS("release", "gpu", what, letter);          \
   }
-/// What has a reduction here: of the orders, those of a store, and of the scopes, those that reach beyond a block. The rest fetches.
+/// What has a reduction here: of the orders, those of a store, and of the scopes, those that reach beyond a block. The
+/// rest fetches.
 template <Order O, Scope S>
-inline constexpr bool kHasReduction = (O == Order::relaxed || O == Order::release) && (S == Scope::device || S == Scope::system);
-#define ISOTOPE_ONLY(op, narrow, wide, narrow_letter, wide_letter)                    \
-  template <Order O, Scope S, class T>                                                \
-  ISOTOPE_DEVICE void op##_only(T* p, T value) {                                      \
-    if constexpr (!kHasReduction<O, S>) {                                             \
-      static_cast<void>(fetch_##op<O, S>(p, value));                                  \
-    } else if constexpr (sizeof(T) == 4) {                                            \
-      ISOTOPE_RED(narrow, narrow_letter)                                              \
-    } else {                                                                          \
-      static_assert(sizeof(T) == 8);                                                  \
-      ISOTOPE_RED(wide, wide_letter)                                                  \
-    }                                                                                 \
+inline constexpr bool kHasReduction =
+    (O == Order::relaxed || O == Order::release) && (S == Scope::device || S == Scope::system);
+#define ISOTOPE_ONLY(op, narrow, wide, narrow_letter, wide_letter) \
+  template <Order O, Scope S, class T>                             \
+  ISOTOPE_DEVICE void op##_only(T* p, T value) {                   \
+    if constexpr (!kHasReduction<O, S>) {                          \
+      static_cast<void>(fetch_##op<O, S>(p, value));               \
+    } else if constexpr (sizeof(T) == 4) {                         \
+      ISOTOPE_RED(narrow, narrow_letter)                           \
+    } else {                                                       \
+      static_assert(sizeof(T) == 8);                               \
+      ISOTOPE_RED(wide, wide_letter)                               \
+    }                                                              \
   }
 ISOTOPE_ONLY(add, "add.u32", "add.u64", "r", "l")
 ISOTOPE_ONLY(add_float, "add.f32", "add.f64", "f", "d")
@@ -126,8 +131,8 @@ ISOTOPE_DEVICE bool compare_exchange(T* p, T& expected, T desired) {
   return builtin::compare_exchange<kOrder<O>, kFailedOrder<O>, kScope<S>>(p, &expected, desired);
 }
 
-/// Whether there are fences that only acquire or only release. One drops what the nearest cache holds, the other waits for what was
-/// written: each is the half of a full one, and costs that half.
+/// Whether there are fences that only acquire or only release. One drops what the nearest cache holds, the other waits
+/// for what was written: each is the half of a full one, and costs that half.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 inline constexpr bool kHalfFences = true;
 #else
@@ -135,15 +140,15 @@ inline constexpr bool kHalfFences = false;
 #endif  // sm_90
 
 // In PTX itself: with no argument that depends on a type, the builtin is checked before its parameters are known.
-#define ISOTOPE_FENCE(scope)                                         \
-  if constexpr (O == Order::seq_cst) {                               \
-    asm volatile("fence.sc." scope ";" ::: "memory");                \
-  } else if constexpr (kHalfFences && O == Order::acquire) {         \
-    asm volatile("fence.acquire." scope ";" ::: "memory");           \
-  } else if constexpr (kHalfFences && O == Order::release) {         \
-    asm volatile("fence.release." scope ";" ::: "memory");           \
-  } else {                                                           \
-    asm volatile("fence.acq_rel." scope ";" ::: "memory");           \
+#define ISOTOPE_FENCE(scope)                                 \
+  if constexpr (O == Order::seq_cst) {                       \
+    asm volatile("fence.sc." scope ";" ::: "memory");        \
+  } else if constexpr (kHalfFences && O == Order::acquire) { \
+    asm volatile("fence.acquire." scope ";" ::: "memory");   \
+  } else if constexpr (kHalfFences && O == Order::release) { \
+    asm volatile("fence.release." scope ";" ::: "memory");   \
+  } else {                                                   \
+    asm volatile("fence.acq_rel." scope ";" ::: "memory");   \
   }
 template <Order O, Scope S>
 ISOTOPE_DEVICE void fence() {
@@ -177,18 +182,18 @@ inline constexpr bool kNativeAdd<bf16> = true;
 #endif  // sm_90
 #endif  // __CUDA_ARCH__
 
-#define ISOTOPE_NATIVE_ADD(type, scope)                                                         \
-  asm volatile("atom.relaxed." scope ".add.noftz." type " %0, [%1], %2;"                        \
-               : "=h"(found)                                                                    \
-               : "l"(p), "h"(value.bits)                                                        \
+#define ISOTOPE_NATIVE_ADD(type, scope)                                  \
+  asm volatile("atom.relaxed." scope ".add.noftz." type " %0, [%1], %2;" \
+               : "=h"(found)                                             \
+               : "l"(p), "h"(value.bits)                                 \
                : "memory")
-#define ISOTOPE_NATIVE_ADD_TO(type)                                                             \
-  if constexpr (S == Scope::system) {                                                           \
-    ISOTOPE_NATIVE_ADD(type, "sys");                                                            \
-  } else if constexpr (S == Scope::block || S == Scope::thread) {                               \
-    ISOTOPE_NATIVE_ADD(type, "cta");                                                            \
-  } else {                                                                                      \
-    ISOTOPE_NATIVE_ADD(type, "gpu");                                                            \
+#define ISOTOPE_NATIVE_ADD_TO(type)                               \
+  if constexpr (S == Scope::system) {                             \
+    ISOTOPE_NATIVE_ADD(type, "sys");                              \
+  } else if constexpr (S == Scope::block || S == Scope::thread) { \
+    ISOTOPE_NATIVE_ADD(type, "cta");                              \
+  } else {                                                        \
+    ISOTOPE_NATIVE_ADD(type, "gpu");                              \
   }
 
 /// Adds to an f16, or to a bf16 where kNativeAdd says so. The instruction is relaxed; fences around it do the rest.
@@ -210,11 +215,10 @@ ISOTOPE_DEVICE T native_add(T* p, T value) {
 /// 16 bytes at once, relaxed at system scope; `p` is 16-byte aligned. Whole since PTX 8.3, sm_70.
 ISOTOPE_DEVICE Bits128 load16(const Bits128* p) {
   Bits128 value;
-  asm volatile(
-      "{ .reg .b128 whole; ld.relaxed.sys.b128 whole, [%2]; mov.b128 {%0, %1}, whole; }"
-      : "=l"(value.low), "=l"(value.high)
-      : "l"(p)
-      : "memory");
+  asm volatile("{ .reg .b128 whole; ld.relaxed.sys.b128 whole, [%2]; mov.b128 {%0, %1}, whole; }"
+               : "=l"(value.low), "=l"(value.high)
+               : "l"(p)
+               : "memory");
   return value;
 }
 

@@ -1,5 +1,6 @@
-// Copies by the GPU's copy engine in each multiprocessor (TMA), since sm_90: from global to shared memory, and from there to
-// global memory. One thread keeps several of them under way, where a copy by loads and stores needs many threads.
+// Copies by the GPU's copy engine in each multiprocessor (TMA), since sm_90: from global to shared memory, and from
+// there to global memory. One thread keeps several of them under way, where a copy by loads and stores needs many
+// threads.
 //
 // The engine reaches memory through another proxy than loads and stores do. What a thread wrote is handed to it by
 // begin_bulk_copy(), and bulk_copy_share() hands back what the engine wrote.
@@ -64,15 +65,15 @@ ISOTOPE_DEVICE void await_load(std::uint32_t barrier, std::uint32_t parity) {
   }
 }
 ISOTOPE_DEVICE void start_store(char* dst, std::uint32_t stage, std::uint32_t bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(dst)), "r"(stage),
-               "r"(bytes)
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(dst)),
+               "r"(stage), "r"(bytes)
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 /// All stores but the last kStoring have read their stages.
 ISOTOPE_DEVICE void await_stages() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kStoring) : "memory"); }
-/// All stores have written, past the first-level cache, and this thread sees it. Having read their stages is not enough to tell
-/// others.
+/// All stores have written, past the first-level cache, and this thread sees it. Having read their stages is not enough
+/// to tell others.
 ISOTOPE_DEVICE void await_stores() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 #else
 inline constexpr bool kThere = false;
@@ -92,7 +93,8 @@ ISOTOPE_DEVICE void await_stores() {}
 #endif  // sm_90
 
 /// All of a copy of whole words of 16 bytes, by one thread.
-ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t bytes, char* scratch, std::size_t scratch_bytes) {
+ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t bytes, char* scratch,
+                               std::size_t scratch_bytes) {
   const auto barriers = static_cast<std::uint32_t>(__cvta_generic_to_shared(scratch));
   std::size_t room = (scratch_bytes - kHeader) / kStages & ~std::size_t{127};
   if (room > kMostStage) room = kMostStage;
@@ -108,7 +110,7 @@ ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t bytes, ch
     load(barriers + kHeader + stage * piece, src + at, n, barrier);
   };
   for (std::uint32_t stage = 0; stage < kStages; ++stage) make_barrier(barriers + stage * 8, 1);
-  proxy_fence();  // the barriers, and what the group handed over before it met
+  proxy_fence();         // the barriers, and what the group handed over before it met
   std::size_t next = 0;  // the first byte that no load was started for
 #pragma unroll 1
   for (std::uint32_t stage = 0; stage < kStages && next < bytes; ++stage, next += piece) fill(next, stage);
@@ -138,8 +140,8 @@ ISOTOPE_DEVICE void copy_words(char* dst, const char* src, std::size_t bytes, ch
 
 }  // namespace bulk
 
-/// Whether bulk_copy_share can make this copy: both ends in global memory, the scratch in shared memory and large enough, all
-/// aligned.
+/// Whether bulk_copy_share can make this copy: both ends in global memory, the scratch in shared memory and large
+/// enough, all aligned.
 ISOTOPE_DEVICE bool can_bulk_copy(const void* dst, const void* src, std::size_t bytes, const void* scratch,
                                   std::size_t scratch_bytes) {
   if constexpr (!bulk::kThere) return false;
@@ -152,10 +154,10 @@ ISOTOPE_DEVICE bool can_bulk_copy(const void* dst, const void* src, std::size_t 
 /// Every thread of the group, before the group meets for a bulk copy: the engine sees what this thread wrote.
 ISOTOPE_DEVICE void begin_bulk_copy() { bulk::proxy_fence(); }
 
-/// This thread's part of a bulk copy. The group meets before and after. Thread 0 returns when all that it had the engine write
-/// is in memory; the rest is ordinary stores.
-ISOTOPE_DEVICE void bulk_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank, std::uint32_t size,
-                                    void* scratch, std::size_t scratch_bytes) {
+/// This thread's part of a bulk copy. The group meets before and after. Thread 0 returns when all that it had the
+/// engine write is in memory; the rest is ordinary stores.
+ISOTOPE_DEVICE void bulk_copy_share(void* dst, const void* src, std::size_t bytes, std::uint32_t rank,
+                                    std::uint32_t size, void* scratch, std::size_t scratch_bytes) {
   auto* to = static_cast<char*>(dst);
   const auto* from = static_cast<const char*>(src);
   const std::size_t whole = bytes & ~std::size_t{15};

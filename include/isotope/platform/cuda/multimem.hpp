@@ -2,8 +2,8 @@
 // address (Team::multicast).
 //
 // kMultimem... say what the instruction set has: on sm_90 add of f32, f64, f16x2, bf16x2, loads also min and max of the
-// two 16-bit types; for integers add (64-bit ones as unsigned: the bits are the same), min, max, and, or, xor; the 8-bit floats on
-// sm_100a and its kin. Floats come in vectors of 4, 8 and 16 bytes; integers and doubles one at a time.
+// two 16-bit types; for integers add (64-bit ones as unsigned: the bits are the same), min, max, and, or, xor; the
+// 8-bit floats on sm_100a and its kin. Floats come in vectors of 4, 8 and 16 bytes; integers and doubles one at a time.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -52,75 +52,74 @@ template <class V, ReduceOp Op, bool Wide>
 inline constexpr bool kMultimemLoadReduce = multimem_knows<typename V::value_type, Op>() && sizeof(V) >= 4;
 /// The red form takes no 8-bit floats, and of the 16-bit ones sums only.
 template <class V, ReduceOp Op>
-inline constexpr bool kMultimemReduce = multimem_knows<typename V::value_type, Op>() && sizeof(V) >= 4 &&
-                                        !is_fp8<typename V::value_type> &&
-                                        (Op == ReduceOp::add || !is_half<typename V::value_type>);
+inline constexpr bool kMultimemReduce =
+    multimem_knows<typename V::value_type, Op>() && sizeof(V) >= 4 && !is_fp8<typename V::value_type> &&
+    (Op == ReduceOp::add || !is_half<typename V::value_type>);
 template <class V>
 inline constexpr bool kMultimemStore = kHasMultimem && sizeof(V) >= 4;
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 // `words` are sizeof(V) / 4 registers of a vector; `C` is their constraint.
-#define ISOTOPE_LD_REDUCE(C, operation, type)                                                                        \
-  if constexpr (sizeof(V) == 4) {                                                                                    \
-    asm volatile("multimem.ld_reduce.relaxed.sys.global." operation "." type " %0, [%1];"                            \
-                 : "=" C(words[0])                                                                                   \
-                 : "l"(p)                                                                                            \
-                 : "memory");                                                                                        \
-  } else if constexpr (sizeof(V) == 8) {                                                                             \
-    asm volatile("multimem.ld_reduce.relaxed.sys.global." operation ".v2." type " {%0, %1}, [%2];"                   \
-                 : "=" C(words[0]), "=" C(words[1])                                                                  \
-                 : "l"(p)                                                                                            \
-                 : "memory");                                                                                        \
-  } else {                                                                                                           \
-    asm volatile("multimem.ld_reduce.relaxed.sys.global." operation ".v4." type " {%0, %1, %2, %3}, [%4];"           \
-                 : "=" C(words[0]), "=" C(words[1]), "=" C(words[2]), "=" C(words[3])                                \
-                 : "l"(p)                                                                                            \
-                 : "memory");                                                                                        \
+#define ISOTOPE_LD_REDUCE(C, operation, type)                                                              \
+  if constexpr (sizeof(V) == 4) {                                                                          \
+    asm volatile("multimem.ld_reduce.relaxed.sys.global." operation "." type " %0, [%1];"                  \
+                 : "=" C(words[0])                                                                         \
+                 : "l"(p)                                                                                  \
+                 : "memory");                                                                              \
+  } else if constexpr (sizeof(V) == 8) {                                                                   \
+    asm volatile("multimem.ld_reduce.relaxed.sys.global." operation ".v2." type " {%0, %1}, [%2];"         \
+                 : "=" C(words[0]), "=" C(words[1])                                                        \
+                 : "l"(p)                                                                                  \
+                 : "memory");                                                                              \
+  } else {                                                                                                 \
+    asm volatile("multimem.ld_reduce.relaxed.sys.global." operation ".v4." type " {%0, %1, %2, %3}, [%4];" \
+                 : "=" C(words[0]), "=" C(words[1]), "=" C(words[2]), "=" C(words[3])                      \
+                 : "l"(p)                                                                                  \
+                 : "memory");                                                                              \
   }
-#define ISOTOPE_RED(C, operation, type)                                                                              \
-  if constexpr (sizeof(V) == 4) {                                                                                    \
-    asm volatile("multimem.red.relaxed.sys.global." operation "." type " [%0], %1;" ::"l"(p), C(words[0])            \
-                 : "memory");                                                                                        \
-  } else if constexpr (sizeof(V) == 8) {                                                                             \
-    asm volatile("multimem.red.relaxed.sys.global." operation ".v2." type " [%0], {%1, %2};" ::"l"(p), C(words[0]),  \
-                 C(words[1])                                                                                         \
-                 : "memory");                                                                                        \
-  } else {                                                                                                           \
-    asm volatile("multimem.red.relaxed.sys.global." operation ".v4." type " [%0], {%1, %2, %3, %4};" ::"l"(p),       \
-                 C(words[0]), C(words[1]), C(words[2]), C(words[3])                                                  \
-                 : "memory");                                                                                        \
+#define ISOTOPE_RED(C, operation, type)                                                                                \
+  if constexpr (sizeof(V) == 4) {                                                                                      \
+    asm volatile("multimem.red.relaxed.sys.global." operation "." type " [%0], %1;" ::"l"(p), C(words[0]) : "memory"); \
+  } else if constexpr (sizeof(V) == 8) {                                                                               \
+    asm volatile("multimem.red.relaxed.sys.global." operation ".v2." type " [%0], {%1, %2};" ::"l"(p), C(words[0]),    \
+                 C(words[1])                                                                                           \
+                 : "memory");                                                                                          \
+  } else {                                                                                                             \
+    asm volatile("multimem.red.relaxed.sys.global." operation ".v4." type " [%0], {%1, %2, %3, %4};" ::"l"(p),         \
+                 C(words[0]), C(words[1]), C(words[2]), C(words[3])                                                    \
+                 : "memory");                                                                                          \
   }
-#define ISOTOPE_LD_REDUCE_ONE(C, operation, type)                                      \
+#define ISOTOPE_LD_REDUCE_ONE(C, operation, type)                                       \
   asm volatile("multimem.ld_reduce.relaxed.sys.global." operation "." type " %0, [%1];" \
-               : "=" C(word)                                                           \
-               : "l"(p)                                                                \
+               : "=" C(word)                                                            \
+               : "l"(p)                                                                 \
                : "memory")
 #define ISOTOPE_RED_ONE(C, operation, type) \
   asm volatile("multimem.red.relaxed.sys.global." operation "." type " [%0], %1;" ::"l"(p), C(word) : "memory")
 
 // One element: an integer or a double. What each operation is called, and the type it takes.
-#define ISOTOPE_MULTIMEM_ONE(Do)                                                                   \
-  if constexpr (std::is_same_v<T, double>) {                                                       \
-    Do("d", "add", "f64");                                                                         \
-  } else if constexpr (sizeof(T) == 4) {                                                           \
-    if constexpr (Op == ReduceOp::add) Do("r", "add", "u32");                                      \
-    if constexpr (Op == ReduceOp::min && std::is_signed_v<T>) Do("r", "min", "s32");               \
-    if constexpr (Op == ReduceOp::min && !std::is_signed_v<T>) Do("r", "min", "u32");              \
-    if constexpr (Op == ReduceOp::max && std::is_signed_v<T>) Do("r", "max", "s32");               \
-    if constexpr (Op == ReduceOp::max && !std::is_signed_v<T>) Do("r", "max", "u32");              \
-    if constexpr (Op == ReduceOp::bit_and) Do("r", "and", "b32");                                  \
-    if constexpr (Op == ReduceOp::bit_or) Do("r", "or", "b32");                                    \
-    if constexpr (Op == ReduceOp::bit_xor) Do("r", "xor", "b32");                                  \
-  } else {                                                                                         \
-    if constexpr (Op == ReduceOp::add) Do("l", "add", "u64");                                      \
-    if constexpr (Op == ReduceOp::min && std::is_signed_v<T>) Do("l", "min", "s64");               \
-    if constexpr (Op == ReduceOp::min && !std::is_signed_v<T>) Do("l", "min", "u64");              \
-    if constexpr (Op == ReduceOp::max && std::is_signed_v<T>) Do("l", "max", "s64");               \
-    if constexpr (Op == ReduceOp::max && !std::is_signed_v<T>) Do("l", "max", "u64");              \
-    if constexpr (Op == ReduceOp::bit_and) Do("l", "and", "b64");                                  \
-    if constexpr (Op == ReduceOp::bit_or) Do("l", "or", "b64");                                    \
-    if constexpr (Op == ReduceOp::bit_xor) Do("l", "xor", "b64");                                  \
+#define ISOTOPE_MULTIMEM_ONE(Do)                                                      \
+  if constexpr (std::is_same_v<T, double>) {                                          \
+    Do("d", "add", "f64");                                                            \
+  } else if constexpr (sizeof(T) == 4) {                                              \
+    if constexpr (Op == ReduceOp::add) Do("r", "add", "u32");                         \
+    if constexpr (Op == ReduceOp::min && std::is_signed_v<T>) Do("r", "min", "s32");  \
+    if constexpr (Op == ReduceOp::min && !std::is_signed_v<T>) Do("r", "min", "u32"); \
+    if constexpr (Op == ReduceOp::max && std::is_signed_v<T>) Do("r", "max", "s32");  \
+    if constexpr (Op == ReduceOp::max && !std::is_signed_v<T>) Do("r", "max", "u32"); \
+    if constexpr (Op == ReduceOp::bit_and) Do("r", "and", "b32");                     \
+    if constexpr (Op == ReduceOp::bit_or) Do("r", "or", "b32");                       \
+    if constexpr (Op == ReduceOp::bit_xor) Do("r", "xor", "b32");                     \
+  } else {                                                                            \
+    if constexpr (Op == ReduceOp::add) Do("l", "add", "u64");                         \
+    if constexpr (Op == ReduceOp::min && std::is_signed_v<T>) Do("l", "min", "s64");  \
+    if constexpr (Op == ReduceOp::min && !std::is_signed_v<T>) Do("l", "min", "u64"); \
+    if constexpr (Op == ReduceOp::max && std::is_signed_v<T>) Do("l", "max", "s64");  \
+    if constexpr (Op == ReduceOp::max && !std::is_signed_v<T>) Do("l", "max", "u64"); \
+    if constexpr (Op == ReduceOp::bit_and) Do("l", "and", "b64");                     \
+    if constexpr (Op == ReduceOp::bit_or) Do("l", "or", "b64");                       \
+    if constexpr (Op == ReduceOp::bit_xor) Do("l", "xor", "b64");                     \
   }
 
 template <class T>

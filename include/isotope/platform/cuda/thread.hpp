@@ -39,8 +39,11 @@ ISOTOPE_DEVICE std::uint32_t existing_lanes() {
   const std::uint32_t left = block_threads() - first;
   return left >= kWarpSize ? 0xffffffffu : (1u << left) - 1;
 }
-/// Whether a mask names 32 lanes, in a block of whole warps. The instructions for lanes that are known while compiling are far shorter.
-ISOTOPE_DEVICE bool are_all_lanes(std::uint32_t mask) { return mask == 0xffffffffu && block_threads() % kWarpSize == 0; }
+/// Whether a mask names 32 lanes, in a block of whole warps. The instructions for lanes that are known while compiling
+/// are far shorter.
+ISOTOPE_DEVICE bool are_all_lanes(std::uint32_t mask) {
+  return mask == 0xffffffffu && block_threads() % kWarpSize == 0;
+}
 
 ISOTOPE_DEVICE void warp_sync(std::uint32_t mask) {
   if (are_all_lanes(mask)) return __syncwarp(0xffffffffu);
@@ -119,7 +122,8 @@ ISOTOPE_DEVICE T ready(T value) {
   }
 }
 
-/// 32 bits of which a compiler knows nothing more: it does not join what is done with them to what is done with their neighbours.
+/// 32 bits of which a compiler knows nothing more: it does not join what is done with them to what is done with their
+/// neighbours.
 ISOTOPE_DEVICE std::uint32_t opaque(std::uint32_t value) {
   asm("" : "+r"(value));
   return value;

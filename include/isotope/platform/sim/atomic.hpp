@@ -1,5 +1,5 @@
-// Atomic accesses and fences under the checker: each one is a call that knows its order and scope, and a place where the
-// scheduler may let another thread run.
+// Atomic accesses and fences under the checker: each one is a call that knows its order and scope, and a place where
+// the scheduler may let another thread run.
 #pragma once
 
 #include <cstdint>
@@ -40,17 +40,17 @@ ISOTOPE_SIM_FUNCTION void store(T* p, T value) {
 
 template <Order O, Scope S, class T>
 ISOTOPE_SIM_FUNCTION bool compare_exchange(T* p, T& expected, T desired) {
-  const T found = static_cast<T>(replace_word(p, sizeof(T), static_cast<std::uint64_t>(expected),
-                                              static_cast<std::uint64_t>(desired), O, S));
+  const T found = static_cast<T>(
+      replace_word(p, sizeof(T), static_cast<std::uint64_t>(expected), static_cast<std::uint64_t>(desired), O, S));
   const bool done = found == expected;
   expected = found;
   return done;
 }
 
-#define ISOTOPE_CHANGE(name, change)                                                                       \
-  template <Order O, Scope S, class T>                                                                     \
-  ISOTOPE_SIM_FUNCTION T name(T* p, T value) {                                                             \
-    return static_cast<T>(change_word(p, sizeof(T), change, static_cast<std::uint64_t>(value), O, S));     \
+#define ISOTOPE_CHANGE(name, change)                                                                   \
+  template <Order O, Scope S, class T>                                                                 \
+  ISOTOPE_SIM_FUNCTION T name(T* p, T value) {                                                         \
+    return static_cast<T>(change_word(p, sizeof(T), change, static_cast<std::uint64_t>(value), O, S)); \
   }
 ISOTOPE_CHANGE(exchange, Change::exchange)
 ISOTOPE_CHANGE(fetch_add, Change::add)

@@ -16,8 +16,8 @@ void start_copy_bytes(void* dst, const void* src, std::size_t bytes);
 /// A plain load or store of a whole vector, one end of which is the thread's own.
 void copy_wide(void* dst, const void* src, std::size_t bytes);
 
-/// The bytes that thread `rank` of `size` copies: words of 16 dealt round would be as on a GPU; one share each is enough to
-/// tell who did what.
+/// The bytes that thread `rank` of `size` copies: words of 16 dealt round would be as on a GPU; one share each is
+/// enough to tell who did what.
 struct CopyShare {
   std::size_t from, count;
 };
@@ -55,7 +55,9 @@ ISOTOPE_SIM_FUNCTION void start_copy_share(void* dst, const void* src, std::size
 }
 
 // There are no caches to spare.
-ISOTOPE_SIM_FUNCTION void copy_past_caches(void* dst, const void* src, std::size_t bytes) { copy_bytes(dst, src, bytes); }
+ISOTOPE_SIM_FUNCTION void copy_past_caches(void* dst, const void* src, std::size_t bytes) {
+  copy_bytes(dst, src, bytes);
+}
 ISOTOPE_SIM_FUNCTION void end_copies_past_caches() {}
 struct PastCachesFrom {
   std::size_t copies = std::size_t{2} << 20, sums = std::size_t{8} << 20;

@@ -14,7 +14,9 @@ namespace isotope::sim {
 struct LandingWord {
   // Of more than the block: a copy is no thread of it.
   static std::uint64_t look(const std::uint64_t* word) { return load<Order::acquire, Scope::system>(word); }
-  static void count(std::uint64_t* word, std::uint64_t change) { fetch_add<Order::release, Scope::system>(word, change); }
+  static void count(std::uint64_t* word, std::uint64_t change) {
+    fetch_add<Order::release, Scope::system>(word, change);
+  }
   static void land(void* place, const void* src, std::uint32_t bytes, std::uint64_t* word) {
     if (put_signal_later(true, place, src, bytes, word, -std::uint64_t{bytes}, SignalOp::add)) return;
     std::memcpy(place, src, bytes);  // outside any kernel

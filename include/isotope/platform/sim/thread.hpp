@@ -1,5 +1,5 @@
-// Identity, synchronisation and waiting of a kernel thread under the checker. Implemented by src/check, which also has its
-// own bodies for the functions of platform/cpu/thread.hpp: a checked program never links those of src/exec.
+// Identity, synchronisation and waiting of a kernel thread under the checker. Implemented by src/check, which also has
+// its own bodies for the functions of platform/cpu/thread.hpp: a checked program never links those of src/exec.
 #pragma once
 
 #include <cstddef>
