@@ -1,7 +1,7 @@
 // What the device library's primitives cost on one GPU, beside the least that hand-written code needs for the same, in
 // turns in one run. PEs are streams of one process; every figure is the median over the turns.
-//   nvcc -std=c++20 --expt-relaxed-constexpr -O3 -arch=native -I include -I tests/gpu bench/gpu/primitives.cu -o
-//   primitives
+//   nvcc -std=c++20 --expt-relaxed-constexpr -O3 -arch=native -I include -I tests/gpu
+//     bench/gpu/primitives.cu -o primitives
 #include <algorithm>
 #include <functional>
 

@@ -4,13 +4,16 @@
 //                two_shot            each reduces a part in place and gives it to everyone
 //                ll8, ll16, ll128    one_shot with data and flag in one word, or line
 //                lamport             one_shot whose data is its own flag; floats only
-//                multimem_one_shot   each loads the sum from the multicast address; multimem_two_shot: of its part, and
-//                stores it there ring, double_tree   sums pass from member to member
+//                multimem_one_shot   each loads the sum from the multicast address
+//                multimem_two_shot   each loads the sum of its part from there, and stores it there
+//                ring, double_tree   sums pass from member to member
 //   reduce       one_shot, two_shot  the root reduces all; each a part
 //   reduce-scatter  pull, ring, ll8, ll16, lamport, multimem
-//   all-gather   push, pull, push_2d (along rows, then columns), eager (through slots, one flag a message), ll8, ll16,
-//   ll128 all-to-all   direct, eager, ll8, ll16, ll128 broadcast    flat (all read from the root), eager (the root goes
-//   on), tree, pipelined (a chain) scans        direct
+//   all-gather   push, pull, push_2d (along rows, then columns), ll8, ll16, ll128,
+//                eager (through slots, one flag a message)
+//   all-to-all   direct, eager, ll8, ll16, ll128
+//   broadcast    flat (all read from the root), eager (the root goes on), tree, pipelined (a chain)
+//   scans        direct
 //
 // docs/collectives.md has the table of types and operations.
 #pragma once

@@ -1,7 +1,6 @@
 // AnyReduction: a Reduction whose type and operation are values. Host code only: it calls through pointers.
 //
-//   AnyReduction r(DataType::bf16, ReduceOp::add, Accumulate::wide);       // throws Error(not_supported) for bits of
-//   floats
+//   AnyReduction r(DataType::bf16, ReduceOp::add, Accumulate::wide);  // throws Error(not_supported) for bits of floats
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,9 @@
 //   all_gather(..., each)                            dst[k * each + i] = src[i] of member k
 //   all_to_all(..., each)                            dst[k * each + i] = src[me * each + i] of member k
 //   broadcast(..., n, root)                          dst[i] = src[i] of the root, at the root too
-//   inclusive_scan<Op>, exclusive_scan<Op>(..., n)   dst[i] = src[i] of members 0 to me (to me - 1; the identity at 0)
-//   combined collect(..., n, &total)                          the members' src one after another, n may differ
+//   inclusive_scan<Op>(..., n)                       dst[i] = src[i] of members 0 to me combined
+//   exclusive_scan<Op>(..., n)                       the same to me - 1; the identity at 0
+//   collect(..., n, &total)                          the members' src one after another, n may differ
 //   all_to_all_v(...)                                parts of different lengths, told in symmetric memory
 //
 // All threads of the group call, with the same arguments; all members call with the same arguments apart from local

@@ -1,7 +1,7 @@
 // fold: many arrays into one, by all threads of a group. The inner loop of every reducing collective.
 //
-//   fold(group, r, team.size(), [&](int k) { return team.at(src, k); },      // in rank order: the same bits on every
-//   PE
+//   // In rank order: the same bits on every PE.
+//   fold(group, r, team.size(), [&](int k) { return team.at(src, k); },
 //        team.size(), [&](int k) { return team.at(dst, k); }, count, team.size());
 //
 // Each element is read from all inputs before it is written to any output, by one thread: an output may be an input.

@@ -163,8 +163,7 @@ ISOTOPE_HD bool each_of_all(const Stage<G>& on, Patience& patience, const char* 
 
 /// One round, the call's first or a later one. This thread's words of what goes `out`; where `Alike`, all members get
 /// the same.
-///   take(word, each)        each(step) waits for the members' words and calls step(k, data) for all of them in rank
-///   order, its
+///   take(word, each)        each(step) waits for the members' words and calls step(k, data) for all in rank order, its
 ///                           own as it would have been sent; false: it gave up, return false then too
 template <class P, bool Alike, Group G, class Take>
 ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoing<P>& out, Take take) {

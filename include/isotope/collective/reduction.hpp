@@ -2,8 +2,7 @@
 // with.
 //
 //   Reduction<bf16, ReduceOp::add> r;
-//   r.start(acc, a, b, n);  r.more(acc, c, n);  r.finish(out, acc, n, 3);       // out = a + b + c, kept in f32 until
-//   the end
+//   r.start(acc, a, b, n);  r.more(acc, c, n);  r.finish(out, acc, n, 3);  // out = a + b + c, in f32 until the end
 //
 // An algorithm takes a reduction as a parameter and sees bytes: `element` bytes each in memory, `partial` bytes each
 // while they are summed. Partials of 16- and 8-bit floats are f32, of averages of integers 64 bits wide, of all else

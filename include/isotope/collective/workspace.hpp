@@ -2,8 +2,7 @@
 //
 //   Collectives coll(world);                                                  // host/collectives.hpp makes one
 //   world.launch<k>({...}, team, coll.workspace(), ...);
-//   all_reduce<ReduceOp::add>(block, team, ws.channel(block.rank()), out, in, n);      // each block on a channel of
-//   its own
+//   all_reduce<ReduceOp::add>(block, team, ws.channel(block.rank()), out, in, n);  // each block on its own channel
 //
 // A workspace serves one team (teams without a common member may share one). A channel serves one group at a time:
 // groups that may be in a collective together use different ones, and each member uses the same one for the same call.

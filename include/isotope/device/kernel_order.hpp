@@ -3,8 +3,7 @@
 //   ISOTOPE_KERNEL void k(Team team, ...) {
 //     ... what needs nothing of the kernel before ...
 //     await_previous_kernel(team);   // all of it is done and seen
-//     allow_next_kernel();           // the next programmatic one may take its place on the GPU, and wait there for
-//     this one's end
+//     allow_next_kernel();           // the next programmatic one may come to the GPU, and waits there for our end
 //
 // The next kernel waits on the GPU while this one works, so it starts sooner by the time that a launch takes. Allow it
 // after the wait, not before: else a whole row of kernels comes to sit on the GPU, where peers may need the room to

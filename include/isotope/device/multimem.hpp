@@ -1,8 +1,8 @@
 // Multicast: reads, writes or reduces the copies of all members of a team at once.
 //
-//   Vec<bf16, 8> sum = multimem_load_reduce<ReduceOp::add>(team, ptr);      // ptr: Vec<bf16, 8>*, this PE's own
-//   address multimem_store(team, ptr, sum);                                         // the same value to every member
-//   multimem_reduce<ReduceOp::add>(team, ptr, part);                        // adds to every member's copy
+//   Vec<bf16, 8> sum = multimem_load_reduce<ReduceOp::add>(team, ptr);  // ptr: Vec<bf16, 8>*, this PE's own address
+//   multimem_store(team, ptr, sum);                                     // the same value to every member
+//   multimem_reduce<ReduceOp::add>(team, ptr, part);                    // adds to every member's copy
 //
 // Vectors of f32, f64, f16, bf16, e4m3, e5m2 and 32- and 64-bit integers, 4 to 16 bytes wide; ReduceOp::bit_... for
 // integers only. Called by one thread, for itself; relaxed at system scope: order comes from signals and barriers. A

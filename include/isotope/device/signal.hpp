@@ -1,7 +1,7 @@
 // Signals and waits.
 //
-//   signal(block, team, &flags[3], 1, SignalOp::add, right);        // release: what this block wrote before is seen
-//   first if (!wait_until(block, team, &flags[3], Cmp::ge, round)) return;      // acquire; false: gave up
+//   signal(block, team, &flags[3], 1, SignalOp::add, right);          // release: what the block wrote is seen first
+//   if (!wait_until(block, team, &flags[3], Cmp::ge, round)) return;  // acquire; false: gave up
 //
 // A Signal is a 64-bit word in symmetric memory. Count up and wait with Cmp::ge; never reset. Waits and tests also take
 // any 32- or 64-bit integer of symmetric memory that others change with atomics.

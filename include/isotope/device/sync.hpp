@@ -1,8 +1,8 @@
 // Barriers over a team, and over the blocks of one PE's grid.
 //
-//   if (!barrier(block, team)) return;                          // all members: everything before it is complete and
-//   seen if (!sync(block, team, block.rank())) return;               // each block with its counterparts, at an index
-//   of its own Arrival here = arrive(block, team, 1);  ...work...;  wait(block, team, here);
+//   if (!barrier(block, team)) return;             // all members: everything before it is complete and seen
+//   if (!sync(block, team, block.rank())) return;  // each block with its counterparts, at an index of its own
+//   Arrival here = arrive(block, team, 1);  ...work...;  wait(block, team, here);
 //
 //   barrier              everything that happens before it on each member, non-blocking calls included, is complete and
 //                        visible to all members after it

@@ -2,9 +2,9 @@
 // all is well. What a GPU makes of it is in cuda/copy.hpp; here, what processors do, which need no head start: nothing,
 // then all of it.
 //
-//   const bool well = agree(group, mine_is_good);                                 // the source may be read from here
-//   on const platform::BegunCopy<CopyBy::block> mine(dst, src, mine_is_good ? bytes : 0, rank, size); if (well)
-//   mine.finish(theirs);
+//   const bool well = agree(group, mine_is_good);  // the source may be read from here on
+//   const platform::BegunCopy<CopyBy::block> mine(dst, src, mine_is_good ? bytes : 0, rank, size);
+//   if (well) mine.finish(theirs);
 #pragma once
 
 #include <cstddef>
