@@ -69,6 +69,7 @@ ISOTOPE_HD void every_multimem(const Team& team, void* p) {
   multimem_store(team, v, multimem_load_reduce<ReduceOp::add, Accumulate::native>(team, v));
   multimem_store(team, v, multimem_load_reduce<ReduceOp::min>(team, v));
   multimem_store(team, v, multimem_load_reduce<ReduceOp::max>(team, v));
+  alias_fence();
   multimem_reduce<ReduceOp::add>(team, v, *v);
   multimem_reduce<ReduceOp::min>(team, v, *v);
   multimem_reduce<ReduceOp::max>(team, v, *v);

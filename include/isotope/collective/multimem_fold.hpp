@@ -11,33 +11,59 @@
 
 namespace isotope::detail {
 
-/// Whether multimem instructions can make this reduction's sums, apart from the hardware.
-template <class R>
+/// Whether multimem instructions make the sums of R by Op on this platform. Not those of averages, which are divided
+/// before they are rounded.
+template <class R, ReduceOp Op>
 inline constexpr bool kByMultimem = false;
-template <class T, ReduceOp Op, Accumulate A>
-inline constexpr bool kByMultimem<Reduction<T, Op, A>> = sizeof(T) <= 8 && kReducible<T, Op>;
+template <class R, ReduceOp Op>
+  requires kReducible<typename R::Element, Op>
+inline constexpr bool kByMultimem<R, Op> =
+    platform::kMultimemLoadReduce<Vec<typename R::Element, 16 / static_cast<int>(sizeof(typename R::Element))>, Op,
+                                  R::kAccumulate == Accumulate::wide>;
+
+/// Calls f<Op>() for the reduction's operation, which may be a value, if multimem instructions make its sums.
+template <ReduceOp... Ops, class R, class F>
+ISOTOPE_HD void with_multimem(const R& r, const F& f) {
+  const auto offer = [&]<ReduceOp Op>() {
+    if constexpr (kByMultimem<R, Op>) {
+      if (r.op() == Op) f.template operator()<Op>();
+    }
+  };
+  (offer.template operator()<Ops>(), ...);
+}
+
+/// dst = the sum of all members' src, whole words of it by the hardware; with `ToAll`, in every member's dst. Returns
+/// how many elements that were.
+template <bool ToAll, Group G, class R>
+ISOTOPE_HD std::size_t fold_by_hardware(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count) {
+  using enum ReduceOp;
+  std::size_t done = 0;
+  with_multimem<add, min, max, bit_and, bit_or, bit_xor>(r, [&]<ReduceOp Op>() {
+    using V = Vec<typename R::Element, 16 / static_cast<int>(sizeof(typename R::Element))>;
+    if (on.team.multicast(src) == nullptr || !aligned16(src) || !aligned16(dst)) return;
+    const std::size_t words = count * r.element() / 16;
+    const Workers workers = on.workers();
+    alias_fence();  // the members wrote src, and may have read dst, by their own addresses
+    for (std::size_t word = workers.rank; word < words; word += workers.count) {
+      const V sum = multimem_load_reduce<Op, R::kAccumulate>(on.team, reinterpret_cast<const V*>(src) + word);
+      if constexpr (ToAll) {
+        multimem_store(on.team, reinterpret_cast<V*>(dst) + word, sum);
+      } else {
+        platform::store_wide(dst + word * 16, sum);
+      }
+    }
+    alias_fence();  // and will write src and read dst by them once they have met again
+    done = words * 16 / r.element();
+  });
+  return done;
+}
 
 /// dst = the sum of all members' src; with `ToAll`, in every member's dst. Where the hardware sums, the order is its
 /// own: the last bit may differ from run to run.
 template <bool ToAll, Group G, class R>
 ISOTOPE_HD void fold_multicast(const Stage<G>& on, const R& r, char* dst, const char* src, std::size_t count) {
   std::size_t done = 0;
-  if constexpr (kByMultimem<R>) {
-    using V = Vec<typename R::Element, 16 / static_cast<int>(sizeof(typename R::Element))>;
-    if (on.team.multicast(src) != nullptr && aligned16(src) && aligned16(dst)) {
-      const std::size_t words = count * r.element() / 16;
-      const Workers workers = on.workers();
-      for (std::size_t word = workers.rank; word < words; word += workers.count) {
-        const V sum = multimem_load_reduce<R::op()>(on.team, reinterpret_cast<const V*>(src) + word);
-        if constexpr (ToAll) {
-          multimem_store(on.team, reinterpret_cast<V*>(dst) + word, sum);
-        } else {
-          platform::store_wide(dst + word * 16, sum);
-        }
-      }
-      done = words * 16 / r.element();
-    }
-  }
+  if constexpr (requires { typename R::Element; }) done = fold_by_hardware<ToAll>(on, r, dst, src, count);
   const std::size_t at = done * r.element();
   const auto from = [&](int k) { return on.team.at(src + at, k); };
   if constexpr (ToAll) {

@@ -19,6 +19,7 @@ class OpReduction : public detail::ReductionLoops<OpReduction<T, A>, T, detail::
   ISOTOPE_HD explicit OpReduction(ReduceOp op) : op_(op) {}
 
   static constexpr bool kOneOperation = false;
+  static constexpr Accumulate kAccumulate = A;
   ISOTOPE_HD ReduceOp op() const { return op_; }
   static constexpr bool finish_is_copy() { return false; }
 
@@ -33,7 +34,8 @@ class OpReduction : public detail::ReductionLoops<OpReduction<T, A>, T, detail::
   }
 
  private:
-  /// f<Op>(), for this operation; the bitwise ones only where the type has them. Others were refused before.
+  /// f<Op>(), for this operation; the bitwise ones only where the type has them. Others were refused before. An average
+  /// is a sum until it is finished.
   template <class F>
   ISOTOPE_FLAT auto with_op(F f) const {
     if constexpr (std::is_integral_v<T>) {

@@ -211,6 +211,7 @@ class Reduction : public detail::ReductionLoops<Reduction<T, Op, A>, T, detail::
 
   /// Whether the operation is known when compiling.
   static constexpr bool kOneOperation = true;
+  static constexpr Accumulate kAccumulate = A;
   static constexpr ReduceOp op() { return Op; }
   /// Whether partials are the elements already.
   static constexpr bool finish_is_copy() { return std::is_same_v<T, Partial> && Op != ReduceOp::average; }

@@ -12,6 +12,12 @@
 // instructions lack, the same through the members' copies in rank order. Results are the same within rounding. Sums of
 // 16-bit floats are kept in f32 and those of 8-bit floats in at least f16 (Accumulate::wide, the default), or rounded
 // to the type at each step (Accumulate::native). A stopped team stores nothing and loads zeros.
+//
+// The multicast address is another one than a PE's own. Where a byte is reached by both, a signal or barrier alone does
+// not order the two: alias_fence() does, by the thread that made the access before it raises (or syncs with who
+// raises), or by the one that makes the next access after its wait. The end of a kernel is one too.
+//
+//   multimem_store(team, ptr, sum);  alias_fence();  signal(...);       // the receiver reads *ptr as usual
 #pragma once
 
 #include <cstdint>
@@ -94,6 +100,10 @@ ISOTOPE_HD bool multimem_is_good(const Team& team, const char* name, const V* p,
 }
 
 }  // namespace detail
+
+/// By one thread: its accesses by one address of a byte come before its later ones by another. Nothing where members'
+/// copies have one address each.
+ISOTOPE_HD void alias_fence() { platform::alias_fence(); }
 
 /// The reduction of all members' `*p`.
 template <ReduceOp Op, Accumulate A = Accumulate::wide, class T, int N>

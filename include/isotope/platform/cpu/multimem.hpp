@@ -12,6 +12,9 @@ inline constexpr bool kMultimemReduce = false;
 template <class V>
 inline constexpr bool kMultimemStore = false;
 
+/// Two addresses of a byte are the same place to a processor.
+inline void alias_fence() {}
+
 template <ReduceOp Op, bool Wide, class V>
 V multimem_load_reduce(const V* p) = delete;
 template <ReduceOp Op, class V>

@@ -58,6 +58,9 @@ inline constexpr bool kMultimemReduce =
 template <class V>
 inline constexpr bool kMultimemStore = kHasMultimem && sizeof(V) >= 4;
 
+/// Orders this thread's accesses by one address of a byte before its accesses by another one.
+ISOTOPE_DEVICE void alias_fence() { asm volatile("fence.proxy.alias;" ::: "memory"); }
+
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 // `words` are sizeof(V) / 4 registers of a vector; `C` is their constraint.
