@@ -6,11 +6,13 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <tuple>
 
 #include "isotope/base/error.hpp"
+#include "isotope/collective/landed.hpp"
 
 namespace isotope {
 
@@ -88,25 +90,33 @@ ChoiceTable ChoiceTable::built_in_for_gpus() {
     int pes;
     struct {
       std::size_t ll8, lamport;
-    } reduced;              // the whole
-    std::size_t scattered;  // a member's block, by ll8; among 8 smaller ones than 4 KiB were not measured
+    } reduced;  // the whole
+    struct {
+      std::size_t ll8, ll16, lamport;
+    } scattered;  // a member's block; 0: none
     struct {
       std::size_t ll8, ll16;
     } gathered, exchanged;  // the same
   };
   std::vector<ChoiceRow> rows;
   for (const Limits& most :
-       {Limits{2, {32 * kKiB, 256 * kKiB}, 64 * kKiB, {32 * kKiB, 256 * kKiB}, {32 * kKiB, 256 * kKiB}},
-        Limits{4, {32 * kKiB, 64 * kKiB}, 32 * kKiB, {32 * kKiB, 64 * kKiB}, {32 * kKiB, 128 * kKiB}},
-        Limits{8, {8 * kKiB, 32 * kKiB}, 2 * kKiB, {8 * kKiB, 16 * kKiB}, {8 * kKiB, 16 * kKiB}}}) {
+       {Limits{2,
+               {32 * kKiB, 256 * kKiB},
+               {64 * kKiB, 128 * kKiB, 256 * kKiB},
+               {32 * kKiB, 256 * kKiB},
+               {32 * kKiB, 256 * kKiB}},
+        Limits{4, {32 * kKiB, 64 * kKiB}, {32 * kKiB, 64 * kKiB, 0}, {32 * kKiB, 64 * kKiB}, {32 * kKiB, 128 * kKiB}},
+        Limits{8, {8 * kKiB, 32 * kKiB}, {4 * kKiB, 0, 0}, {8 * kKiB, 16 * kKiB}, {8 * kKiB, 16 * kKiB}}}) {
     const auto add = [&](Collective collective, std::size_t bytes, Algo algo) {
-      rows.push_back({collective, most.pes, bytes, algo});
+      if (bytes != 0) rows.push_back({collective, most.pes, bytes, algo});
     };
     add(all_reduce, most.reduced.ll8, Algo::ll8);
     add(all_reduce, most.reduced.lamport, Algo::lamport);
     add(all_reduce, kAnyBytes, Algo::two_shot);
     add(reduce, kAnyBytes, Algo::two_shot);
-    add(reduce_scatter, most.scattered, Algo::ll8);
+    add(reduce_scatter, most.scattered.ll8, Algo::ll8);
+    add(reduce_scatter, most.scattered.ll16, Algo::ll16);
+    add(reduce_scatter, most.scattered.lamport, Algo::lamport);
     add(reduce_scatter, kAnyBytes, Algo::pull);
     add(all_gather, most.gathered.ll8, Algo::ll8);
     add(all_gather, most.gathered.ll16, Algo::ll16);
@@ -118,7 +128,9 @@ ChoiceTable ChoiceTable::built_in_for_gpus() {
     add(inclusive_scan, kAnyBytes, Algo::direct);
     add(exclusive_scan, kAnyBytes, Algo::direct);
   }
-  return ChoiceTable(std::move(rows), "built in for GPUs");
+  ChoiceTable table(std::move(rows), "built in for GPUs");
+  table.lands_sums_ = true;
+  return table;
 }
 
 ChoiceTable ChoiceTable::built_in() {
@@ -208,5 +220,19 @@ Algo ChoiceTable::choose(Collective collective, int pes, std::size_t bytes) cons
   }
   return best == nullptr ? Algo::automatic : best->algo;
 }
+
+Algo ChoiceTable::choose(const CollectiveCall& call, int pes) const {
+  const std::size_t bytes = call.count * size_of(call.type);
+  const Algo algo = choose(call.collective, pes, bytes);
+  if (!lands_sums_ || call.collective != Collective::reduce_scatter || bytes % 16 != 0 ||
+      !detail::landed::can_sum(call.type, call.op, call.accumulate, pes))
+    return algo;
+  // Start 39 of the same record. Between 8 the smaller sizes were measured with the sums of before alone.
+  constexpr std::size_t kKiB = 1024;
+  const std::size_t packets = pes == 2 ? 64 * kKiB : pes == 4 ? 32 * kKiB : 2 * kKiB;
+  return bytes > packets ? Algo::pull : algo;
+}
+
+std::size_t ChoiceTable::fingerprint() const { return std::hash<std::string>()(text() + (lands_sums_ ? "+" : "")); }
 
 }  // namespace isotope

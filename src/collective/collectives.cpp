@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -107,7 +106,7 @@ int Collectives::usual_channels(CallSite site) const {
 
 /// PEs that chose by different tables would wait for each other.
 void Collectives::agree_on_choices(CallSite site) const {
-  const std::uint64_t mine = std::hash<std::string>()(choices_->table.text());
+  const std::uint64_t mine = choices_->table.fingerprint();
   total_.set(0, mine);
   world_->barrier(site);
   const Team all = world_->team();
@@ -207,7 +206,7 @@ void Collectives::choose(CollectiveCall& call) const {
   if (call.algo == Algo::automatic) {
     for (const ChoiceTable* table : {&choices_->table, &choices_->built_in}) {
       by = table->name().c_str();
-      call.algo = table->choose(call.collective, team_.size(), bytes);
+      call.algo = table->choose(call, team_.size());
       if (call.algo != Algo::automatic) break;
     }
     // What suits most types may not suit this one.

@@ -59,6 +59,11 @@ class Gpu {
   int attribute(CUdevice_attribute which) const;
   /// Multiprocessors that this process may use: under MPS those of its share.
   int multiprocessors() const { return attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT); }
+  /// 90 for sm_90.
+  int compute_capability() const {
+    return 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+           attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  }
 
   /// Between any two of host and device memory; done when it returns.
   void copy(void* to, const void* from, std::size_t bytes) const;

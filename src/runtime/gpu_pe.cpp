@@ -149,7 +149,7 @@ class CudaPe final : public GpuPe {
     if (kernel.entry == nullptr || threads == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads))
       return false;
     const Room room = room_for(shape_of(config), kernel);
-    return room.error == 0 &&
+    return room.error == 0 && blocks != 0 &&
            blocks <= static_cast<std::uint64_t>(room.blocks) * static_cast<std::uint64_t>(multiprocessors_);
   }
 
@@ -168,6 +168,7 @@ class CudaPe final : public GpuPe {
   }
 
   int multiprocessors() const override { return multiprocessors_; }
+  int compute_capability() const override { return gpu_->compute_capability(); }
 
   void open_multicast(std::uint32_t id, const std::vector<std::int32_t>& members, Exchange& over,
                       const std::vector<std::int32_t>& over_members, CallSite site) override {

@@ -67,6 +67,7 @@ class GpuPe {
   virtual std::unique_ptr<HeapMemory> memory() = 0;
   /// This PE's share of its GPU.
   virtual int multiprocessors() const = 0;
+  virtual int compute_capability() const = 0;
   virtual std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) = 0;
   /// Whether all blocks of such a launch fit on this PE's share at once.
   virtual bool fits(const LaunchConfig& config, const detail::GpuKernel& kernel) = 0;

@@ -112,6 +112,7 @@ bool World::fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel
 
 bool World::drives_gpu() const { return core().drives_gpu(); }
 int World::multiprocessors() const { return core().multiprocessors(); }
+int World::compute_capability() const { return core().compute_capability(); }
 
 Stream World::wrap_stream(void* cuda_stream) {
   core().check_usable("wrap_stream");

@@ -48,6 +48,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
     return gpu_ != nullptr && gpu_->fits(config, kernel);
   }
   int multiprocessors() const { return gpu_ != nullptr ? gpu_->multiprocessors() : 0; }
+  int compute_capability() const { return gpu_ != nullptr ? gpu_->compute_capability() : 0; }
   const Segment& segment() const { return job_->segment(); }
 
   /// Throws Error: not_initialized after leave(), forked in a child process. Every public call begins with it.

@@ -27,8 +27,16 @@ constexpr float kPoison = -1;
 
 using Sum = Reduction<float, ReduceOp::add>;
 
+/// Of sizes so different that the order in which they are added shows in the sum's last bits.
 ISOTOPE_HD float value_of(int pe, std::size_t i, int round) {
-  return static_cast<float>((static_cast<std::size_t>(pe) * 131 + i * 7 + static_cast<std::size_t>(round) * 17) % 1009);
+  const std::size_t at = static_cast<std::size_t>(pe) * 131 + i * 7 + static_cast<std::size_t>(round) * 17;
+  return (static_cast<float>(at % 1009) + 0.37f) * static_cast<float>(1u << at % 19);
+}
+/// What the ordinary way makes too: from the result's own member on.
+ISOTOPE_HD float sum_of(int me, int members, std::size_t i, int round) {
+  float sum = value_of(me, i, round);
+  for (int k = 1; k < members; ++k) sum += value_of((me + k) % members, i, round);
+  return sum;
 }
 
 struct Round {
@@ -69,6 +77,13 @@ ISOTOPE_KERNEL void scatter_sums(Team team, Workspace workspace, float* dst, con
   if (!well) fetch_add(failed, 1u);
 }
 
+/// The first of a call's two meetings, and no more.
+ISOTOPE_KERNEL void come_and_leave(Team team, Workspace workspace) {
+  const Block block = this_block();
+  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
+  detail::meet(detail::Stage<Block>{block, team, channel, {"come_and_leave", CallSite::current()}});
+}
+
 /// Counts what is wrong with this round's result.
 ISOTOPE_KERNEL void look(Team team, const float* dst, Round round, std::uint32_t* wrong) {
   const Block block = this_block();
@@ -77,10 +92,8 @@ ISOTOPE_KERNEL void look(Team team, const float* dst, Round round, std::uint32_t
   const std::size_t each = round.words * kFloats;
   std::uint32_t found = 0;
   for (std::size_t i = rank; i < each; i += threads) {
-    float sum = 0;
-    for (int pe = 0; pe < team.size(); ++pe)
-      sum += value_of(pe, static_cast<std::size_t>(team.rank()) * each + i, round.number);
-    found += dst[i] != sum ? 1 : 0;
+    const std::size_t at = static_cast<std::size_t>(team.rank()) * each + i;
+    found += dst[i] != sum_of(team.rank(), team.size(), at, round.number) ? 1 : 0;
   }
   if (!round.in_place)
     for (std::size_t i = each + rank; i < each + kGuard; i += threads) found += dst[i] != kPoison ? 1 : 0;
@@ -99,7 +112,7 @@ class Landed {
   /// On the stream of the World: who returns too soon has its input overwritten by the next round's, while others read
   /// it.
   void enqueue(const Round& round, std::uint32_t blocks) {
-    world_.launch<fill>({.grid = 2, .block = 64}, world_.team(), src_.data(), dst_.data(), round);
+    fill_all(round);
     call(round, blocks);
     world_.launch<look>({.grid = 2, .block = 64}, world_.team(), result(round), round, counts_.data());
   }
@@ -113,6 +126,29 @@ class Landed {
     if (world_.size() == 3) by(std::integral_constant<int, 3>{});
     if (world_.size() == 5) by(std::integral_constant<int, 5>{});
     if (world_.size() == 8) by(std::integral_constant<int, 8>{});
+  }
+  void fill_all(const Round& round) {
+    world_.launch<fill>({.grid = 2, .block = 64}, world_.team(), src_.data(), dst_.data(), round);
+  }
+  void only_come(std::uint32_t blocks) {
+    world_.launch<come_and_leave>({.grid = blocks, .block = landed::kThreads}, world_.team(), coll_.workspace());
+  }
+  /// From host code, which needs no kernel.
+  bool is_right(const Round& round) const {
+    const auto got = dst_.read();
+    const std::size_t each = round.words * kFloats, first = static_cast<std::size_t>(world_.rank()) * each;
+    bool right = true;
+    for (std::size_t i = 0; i < each; ++i)
+      right = right && got[i] == sum_of(world_.rank(), world_.size(), first + i, round.number);
+    return right;
+  }
+  /// A barrier's deadline would be as short as that of their kernels.
+  void await_failures_of_others() const {
+    for (int pe = 1; pe < world_.size(); ++pe)
+      for (int ms = 0; counts_.read_from(world_.team(), pe)[1] == 0; ++ms) {
+        ASSERT_LT(ms, 30000) << "PE " << pe << " has not failed";
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
   }
   std::uint32_t wrong() const { return counts_.get(0); }
   std::uint32_t failed() const { return counts_.get(1); }
@@ -195,6 +231,39 @@ TEST_P(CollectiveLanded, EndsWhereAMemberDoesNotCome) {
             EXPECT_NE(std::string(error.what()).find("scatter_sums"), std::string::npos) << error.what();
           }
           EXPECT_EQ(landed.failed(), 2 * landed::kThreads) << "threads that know of it";
+        }
+      },
+      options);
+}
+
+TEST_P(CollectiveLanded, EndsWhereAMemberLeavesInBetween) {
+  InitOptions options;
+  options.wait_deadline = std::chrono::milliseconds(300);
+  run(
+      [](World& world) {
+        if (world.size() == 1) return;
+        constexpr std::uint32_t kBlocks = 2;
+        Landed landed(world);
+        const Round round = round_of(1, 1100, kBlocks);
+        landed.fill_all(round);
+        world.synchronize();
+        world.barrier();
+        if (world.rank() == 0) {
+          landed.only_come(kBlocks);
+          world.synchronize();
+          landed.await_failures_of_others();  // until then they read this PE's input
+        } else {
+          landed.call(round, kBlocks);
+          try {
+            world.synchronize();
+            ADD_FAILURE() << "PE 0 was waited for in vain, and nobody says so";
+          } catch (const Error& error) {
+            EXPECT_EQ(error.peer(), 0) << error.what();
+          }
+          // The sums are made by then: only who waits for the others knows that they have not parted.
+          const bool landing = !world.drives_gpu() || world.compute_capability() >= 90;
+          EXPECT_EQ(landed.failed(), kBlocks * (landing ? kWarpSize : landed::kThreads)) << "threads that know of it";
+          EXPECT_TRUE(landed.is_right(round));
         }
       },
       options);

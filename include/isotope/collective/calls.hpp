@@ -17,6 +17,7 @@
 //   collect(..., n, &total)                          the members' src one after another, n may differ
 //   all_to_all_v(...)                                parts of different lengths, told in symmetric memory
 //
+// A member's src is complete when that member calls: what others still put there would have to be waited for first.
 // All threads of the group call, with the same arguments; all members call with the same arguments apart from local
 // addresses, on the same channel. When a call returns true, this member's result is there for the whole group, and its
 // src may be written. False: it gave up or was refused, as every device call (signal.hpp, check.hpp). Calls may follow

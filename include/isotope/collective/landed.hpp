@@ -7,7 +7,8 @@
 //   carrier  | tell the others, ask for own inputs | wait | ask for theirs | all have landed: tell |      wait      |
 //   workers  |                                            | sum and store chunks    | sum the last |   store them   |
 //
-// - This PE's own inputs land while the members come together, for which nobody else has to be ready.
+// - This PE's own inputs land while the members come together, for which nobody else has to be ready: a member's input
+//   is complete when that member calls.
 // - The others wait at the end to hear that their inputs have been read, which is known as soon as the last of them
 // have landed, before
 //   those are summed. The results are this PE's alone.
@@ -23,8 +24,10 @@
 #include <cstdint>
 
 #include "isotope/base/bits.hpp"
+#include "isotope/base/data_type.hpp"
 #include "isotope/collective/fold.hpp"
 #include "isotope/collective/stage.hpp"
+#include "isotope/device/combine.hpp"
 #include "isotope/device/sync.hpp"
 
 namespace isotope::detail {
@@ -51,6 +54,12 @@ constexpr std::size_t shared_bytes(int members) {
   return kHeader + kMostBytes + stages(members) * static_cast<std::size_t>(members - 1) * kChunkBytes;
 }
 
+/// Whether such a call has a kernel of it, wherever its buffers lie: the same for all members.
+constexpr bool can_sum(DataType type, ReduceOp op, Accumulate accumulate, int members) {
+  const bool narrow = type == DataType::f16 || type == DataType::bf16;
+  return op == ReduceOp::add && (type == DataType::f32 || (narrow && accumulate == Accumulate::wide)) &&
+         (members == 2 || members == 4 || members == 8);
+}
 /// Whether `blocks` of them can make a result of that size between buffers that lie like these.
 inline bool can_do(const void* dst, const void* src, std::size_t bytes, std::size_t blocks) {
   const auto ends = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
@@ -124,17 +133,9 @@ ISOTOPE_HD bool meet(const Stage<Block>& on, const Opposite& other, std::uint64_
   if constexpr (platform::kIsGpu) {
     return meet_as_one(warp, on.team, other, round, order, on.call, meanwhile);
   } else {
-    if (other.mine != nullptr && !on.team.stopped())
-      store_to(on.team.reach(), other.theirs, round, order_of_raising(order));
-    meanwhile();
-    bool well = !on.team.stopped();
-    if (well && other.mine != nullptr) {
-      Patience patience(on.team);
-      well = wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order),
-                           on.team.world_rank(other.peer), on.call);
-    }
+    const bool well = meet_opposite(on.team, other, round, order, on.call, meanwhile);
     warp.sync();
-    return told(on.team, warp.all(well));
+    return told(on.team, warp.all(well));  // each lane waits for one, also where a group's leader alone waits
   }
 }
 
@@ -148,7 +149,8 @@ ISOTOPE_HD bool carry(const Stage<Block>& on, const Opposite& other, const Place
   Header& header = places.header();
   std::uint64_t* rounds = &on.channel.words()->meetings;
   const std::uint64_t last = *rounds;
-  // Where a kernel begins and ends, that orders what lies before and after it.
+  // Where a kernel begins and ends, that orders what lies before and after it, also for the engine.
+  if (!on.kernel_orders()) platform::before_landing();
   const bool met = meet(on, other, last + 1, on.kernel_orders() ? Order::acquire : Order::acq_rel, [&] {
     if (lane >= chunks) return;
     header.landed[lane].arrive_expecting(part.bytes_of(lane));
@@ -250,8 +252,8 @@ ISOTOPE_HD bool reduce_scatter_landed(const Stage<Block>& on, const R& r, char* 
   landed::Header& header = places.header();
   const std::uint32_t rank = on.group.thread_rank();
   const bool carries = rank >= landed::kWorkers;
-  // By the carrier alone, and nothing else before the block meets: it does this while the kernel before still works,
-  // beside it.
+  // By the carrier alone: this and the sync may be done while the kernel before still works, beside it, and slow it
+  // down.
   if (carries) {
     const std::uint32_t lane = rank - landed::kWorkers;
     if (lane < landed::kChunks) {

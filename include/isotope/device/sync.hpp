@@ -156,10 +156,14 @@ ISOTOPE_HD Opposite opposite_of(G group, const Team& team, Where where) {
   other.mine = &flags->flags[other.peer];
   return other;
 }
-ISOTOPE_HD bool meet_opposite(const Team& team, const Opposite& other, std::uint64_t round, Order order, Call call) {
-  if (team.stopped()) return false;
-  if (other.mine == nullptr) return true;
-  store_to(team.reach(), other.theirs, round, order_of_raising(order));
+/// `told_all`: called by every thread, once the others have been told or nobody will be.
+template <class ToldAll>
+ISOTOPE_HD bool meet_opposite(const Team& team, const Opposite& other, std::uint64_t round, Order order, Call call,
+                              const ToldAll& told_all) {
+  const bool asks = !team.stopped();
+  if (asks && other.theirs != nullptr) store_to(team.reach(), other.theirs, round, order_of_raising(order));
+  told_all();
+  if (!asks || other.mine == nullptr) return asks;
   Patience patience(team);
   return wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order), team.world_rank(other.peer),
                        call);
@@ -169,7 +173,7 @@ ISOTOPE_HD bool meet_opposite(const Team& team, const Opposite& other, std::uint
 /// above.
 template <Group G, class Where>
 ISOTOPE_HD bool meet_one_each(G group, const Team& team, Where where, std::uint64_t last, Order order, Call call) {
-  const bool well = agree(group, meet_opposite(team, opposite_of(group, team, where), last + 1, order, call));
+  const bool well = agree(group, meet_opposite(team, opposite_of(group, team, where), last + 1, order, call, [] {}));
   if (group.is_leader()) *where.rounds(team) = last + 1;
   return told(team, well);
 }

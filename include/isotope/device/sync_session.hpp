@@ -63,7 +63,7 @@ class SyncSession {
     const std::uint64_t last = last_++;
     if (as_one_) return detail::meet_as_one(group_, team_, other_, last_, order, call, [] {});
     if (!one_each_) return detail::meet_at(group_, team_, where_, last, order, call);
-    return detail::told(team_, detail::agree(group_, detail::meet_opposite(team_, other_, last_, order, call)));
+    return detail::told(team_, detail::agree(group_, detail::meet_opposite(team_, other_, last_, order, call, [] {})));
   }
 
   G group_;

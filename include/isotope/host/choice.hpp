@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "isotope/collective/algorithm.hpp"
+#include "isotope/collective/run.hpp"
 
 namespace isotope {
 
@@ -59,8 +60,15 @@ class ChoiceTable {
   /// The algorithm for that many PEs (or the nearest number of PEs that has rows, of two the greater) and bytes of the
   /// call's `count` elements. Algo::automatic when no row fits.
   Algo choose(Collective collective, int pes, std::size_t bytes) const;
+  /// The same for one call of `pes` members. The library's own table for GPUs knows that some reduce-scatters go
+  /// through shared memory (collective/landed.hpp), and takes those sooner. Looks only at what all members have in
+  /// common.
+  Algo choose(const CollectiveCall& call, int pes) const;
+  /// Tables that always choose alike have the same.
+  std::size_t fingerprint() const;
 
  private:
+  bool lands_sums_ = false;
   std::vector<ChoiceRow> rows_;
   std::string name_, platform_;
 };

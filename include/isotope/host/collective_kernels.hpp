@@ -58,7 +58,7 @@ ISOTOPE_KERNEL void collective_kernel(Team team, Workspace workspace, Collective
   run_collective<Among::one, C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
 }
 
-/// reduce_scatter by pull through shared memory (landed.hpp). On GPUs whose engine does not copy there, as
+/// reduce_scatter by pull through shared memory (landed.hpp). Compiled for GPUs whose engine does not copy there, as
 /// collective_kernel.
 template <class R, int Members>
 ISOTOPE_KERNEL void landed_kernel(Team team, Workspace workspace, CollectiveCall call, R r,
@@ -126,12 +126,12 @@ bool launch_landed(World& world, LaunchConfig config, const Team& team, const Wo
     const std::size_t blocks = config.grid.count(), bytes = call.count * r.element();
     // A multiprocessor each, as many as there usually are: others of the same call, in a member's ordinary kernel, need
     // room too.
-    if (blocks > static_cast<std::size_t>(world.multiprocessors()) ||
+    if (world.compute_capability() < 90 || blocks > static_cast<std::size_t>(world.multiprocessors()) ||
         !landed::can_do(call.dst, call.src, bytes, blocks))
       return false;
     config.block = landed::kThreads;
     config.shared_bytes = landed::shared_bytes(Members);
-    // There are GPUs with less shared memory.
+    // Hopper's shared memory is more than most have.
     if (!world.fits<landed_kernel<R, Members>, kMostThreads>(config)) return false;
     world.launch<landed_kernel<R, Members>, kMostThreads>(config, team, workspace, call, r,
                                                           landed::words_of_block(bytes, blocks), site);

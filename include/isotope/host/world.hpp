@@ -166,8 +166,8 @@ class World {
     enqueue_gpu(config, detail::KernelTraits<decltype(Kernel)>::template on_gpu<Kernel, MaxThreads, Gpu>(),
                 addresses.data());
   }
-  /// Whether all blocks of such a launch fit on this PE's share of its GPU at once, which `launch` refuses otherwise.
-  /// On the CPU they do.
+  /// Whether all blocks of such a launch fit on this PE's share of its GPU at once; without that, `launch` takes it
+  /// only with resident = false. On the CPU nothing has to fit.
   template <auto Kernel, int MaxThreads = static_cast<int>(kMaxBlockThreads), bool Gpu = ISOTOPE_GPU_COMPILER>
   bool fits(const LaunchConfig& config) const {
     return !drives_gpu() ||
@@ -178,6 +178,8 @@ class World {
   bool drives_gpu() const;
   /// How many multiprocessors of its GPU this PE may fill: its share, where PEs share one. 0 on the CPU.
   int multiprocessors() const;
+  /// Of its GPU, ten times the major number and the minor one: 90 for sm_90. 0 on the CPU.
+  int compute_capability() const;
   /// A CUDA stream of the caller's, as one of this World's. It stays the caller's to destroy, after the World.
   Stream wrap_stream(void* cuda_stream);
   /// The default stream.

@@ -216,5 +216,40 @@ TEST(ChoiceTable, NamesComeBack) {
   EXPECT_STREQ(name_of(static_cast<Collective>(-1)), "?");
 }
 
+TEST(ChoiceForGpus, TakesPullSoonerWhereSumsLandInSharedMemory) {
+  const ChoiceTable table = ChoiceTable::built_in_for_gpus();
+  const auto choice = [&](int pes, std::size_t bytes, DataType type, ReduceOp op = ReduceOp::add,
+                          Accumulate accumulate = Accumulate::wide) {
+    CollectiveCall call{Collective::reduce_scatter, Algo::automatic, type, op, accumulate};
+    call.count = bytes / size_of(type);
+    return table.choose(call, pes);
+  };
+  constexpr std::size_t kKiB = 1024;
+  for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
+    EXPECT_EQ(choice(2, 64 * kKiB, type), Algo::ll8);
+    EXPECT_EQ(choice(2, 96 * kKiB, type), Algo::pull);
+    EXPECT_EQ(choice(4, 48 * kKiB, type), Algo::pull);
+    EXPECT_EQ(choice(8, 3 * kKiB, type), Algo::pull);
+  }
+  // The others go through shared memory nowhere, where packets are faster for longer.
+  EXPECT_EQ(choice(2, 96 * kKiB, DataType::i32), Algo::ll16);
+  EXPECT_EQ(choice(2, 200 * kKiB, DataType::f64), Algo::lamport);
+  EXPECT_EQ(choice(2, 96 * kKiB, DataType::bf16, ReduceOp::max), Algo::ll16);
+  EXPECT_EQ(choice(2, 96 * kKiB, DataType::bf16, ReduceOp::add, Accumulate::native), Algo::ll16);
+  EXPECT_EQ(choice(2, 96 * kKiB, DataType::f32, ReduceOp::add, Accumulate::native), Algo::pull);
+  EXPECT_EQ(choice(2, 96 * kKiB + 8, DataType::bf16), Algo::ll16);
+  EXPECT_EQ(choice(3, 48 * kKiB, DataType::bf16), Algo::ll16);
+  EXPECT_EQ(choice(8, 4 * kKiB, DataType::i32), Algo::ll8);
+  for (const int pes : {2, 3, 4, 8}) EXPECT_EQ(choice(pes, 1 << 20, DataType::i32), Algo::pull);
+  // What was measured is taken as it is.
+  const ChoiceTable measured = ChoiceTable::parse(table.text(), "a file");
+  EXPECT_EQ(measured.choose(Collective::reduce_scatter, 2, 96 * kKiB), Algo::ll16);
+  CollectiveCall sum{Collective::reduce_scatter};
+  sum.count = 96 * kKiB / sizeof(float);
+  EXPECT_EQ(measured.choose(sum, 2), Algo::ll16);
+  EXPECT_NE(measured.fingerprint(), table.fingerprint());
+  EXPECT_EQ(ChoiceTable::parse(table.text(), "another file").fingerprint(), measured.fingerprint());
+}
+
 }  // namespace
 }  // namespace isotope
