@@ -1,5 +1,7 @@
-// Calls that host code enqueues on a stream: put, get, signal, wait, barrier.
+// Calls that host code enqueues on a stream: put, get, signal, wait, barrier, sync.
 #include <chrono>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "support/job_shape.hpp"
@@ -78,6 +80,53 @@ TEST_P(OnStream, AWaitThatGivesUpIsThrownAndStopsWhatFollows) {
         world.barrier();
         EXPECT_EQ(canary.get(0).value, 0u);
         world.barrier();
+      },
+      {.wait_deadline = std::chrono::milliseconds(300)});
+}
+
+TEST_P(OnStream, SyncShowsWhatOthersPutBeforeIt) {
+  run([](World& world) {
+    const int right = (world.rank() + 1) % world.size(), left = (world.rank() + world.size() - 1) % world.size();
+    constexpr std::size_t kCount = 1000;
+    auto from = world.alloc<int>(kCount), to = world.alloc<int>(kCount);
+    Stream stream = world.create_stream();
+    for (int round = 0; round < 20; ++round) {
+      const auto of = [&](int rank) { return std::vector<int>(kCount, 100 * round + rank); };
+      from.write(of(world.rank()));
+      if (round % world.size() == world.rank()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      on_stream::put(world, stream, world.team(), to.data(), from.data(), kCount, right);
+      on_stream::sync(world, stream, world.team(), 5);
+      stream.synchronize();
+      EXPECT_EQ(to.read(), of(left)) << "round " << round;
+      // Read, before the next round is put.
+      on_stream::sync(world, stream, world.team(), 6);
+      stream.synchronize();
+    }
+    world.barrier();
+  });
+}
+
+// The last PE waits at an index where nobody else does, so all give up at the same time.
+TEST_P(OnStream, SyncNamesWhoDoesNotCome) {
+  run(
+      [](World& world) {
+        if (world.size() == 1) return;
+        const int last = world.size() - 1;
+        const bool is_last = world.rank() == last;
+        for (const Order order : {Order::acq_rel, Order::relaxed}) {
+          const int index = 2 * (order == Order::relaxed) + is_last;
+          try {
+            on_stream::sync(world, {}, world.team(), index, order);
+            world.synchronize();
+            ADD_FAILURE() << "no error";
+          } catch (const Error& error) {
+            EXPECT_EQ(error.code(), Code::timeout);
+            EXPECT_EQ(error.peer(), is_last ? 0 : last) << error.what();
+            EXPECT_NE(std::string(error.what()).find("sync at "), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find("on_stream_test.cpp"), std::string::npos) << error.what();
+          }
+          world.barrier();
+        }
       },
       {.wait_deadline = std::chrono::milliseconds(300)});
 }

@@ -64,6 +64,10 @@ ISOTOPE_KERNEL void barrier_kernel(Team team, int index, CallSite site) {
   take_turn(team);
   barrier(this_block(), team, index, site);
 }
+ISOTOPE_KERNEL void sync_kernel(Team team, int index, Order order, CallSite site) {
+  take_turn(team);
+  sync(this_block(), team, index, order, site);
+}
 
 /// Threads of a block. On the CPU they take turns, so more than one would only cost fibers.
 inline Dim3 threads_for(const World& world, std::uint32_t on_gpu) { return world.drives_gpu() ? on_gpu : 1; }
@@ -112,6 +116,12 @@ inline void barrier(World& world, const Stream& stream, const Team& team, int in
                     CallSite site = CallSite::current()) {
   world.launch<detail::barrier_kernel>(
       {.block = detail::threads_for(world, 32), .stream = stream, .programmatic = true}, team, index, site);
+}
+/// The same of sync.
+inline void sync(World& world, const Stream& stream, const Team& team, int index = 0, Order order = Order::acq_rel,
+                 CallSite site = CallSite::current()) {
+  world.launch<detail::sync_kernel>({.block = detail::threads_for(world, 32), .stream = stream, .programmatic = true},
+                                    team, index, order, site);
 }
 /// Completes what was put on this stream before. Kernels that ended have completed theirs, so there is nothing left to
 /// do: it is here for engines with queues.
