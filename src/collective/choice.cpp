@@ -221,10 +221,11 @@ Algo ChoiceTable::choose(Collective collective, int pes, std::size_t bytes) cons
   return best == nullptr ? Algo::automatic : best->algo;
 }
 
-Algo ChoiceTable::choose(const CollectiveCall& call, int pes) const {
+Algo ChoiceTable::choose(const CollectiveCall& call, int pes, std::size_t landing_blocks) const {
   const std::size_t bytes = call.count * size_of(call.type);
   const Algo algo = choose(call.collective, pes, bytes);
   if (!lands_sums_ || call.collective != Collective::reduce_scatter || bytes % 16 != 0 ||
+      bytes > landing_blocks * detail::landed::kMostBytes ||
       !detail::landed::can_sum(call.type, call.op, call.accumulate, pes))
     return algo;
   // Start 39 of the same record. Between 8 the smaller sizes were measured with the sums of before alone.

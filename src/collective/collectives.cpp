@@ -22,7 +22,8 @@ constexpr int kCpuChannels = 2, kMostGpuChannels = 64;
 /// Host calls where kernels run on the CPU: any type, by one thread.
 ISOTOPE_KERNEL void any_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
   const Channel channel = workspace.channel(0);
-  detail::run_any(detail::Stage<Thread>{this_thread(), team, channel, {name_of(call.collective), site}}, call);
+  detail::run_any(detail::Stage<Thread>{this_thread(), team, channel, {name_of(call.collective), site}}, call,
+                  {0, call.count}, 1);
 }
 
 constexpr bool is_of_packets(Algo algo) {
@@ -48,12 +49,14 @@ std::string describe(const CollectiveCall& call) {
   return text;
 }
 
-/// Whether it may be called symmetric. The objects of a GPU are known to its kernels: there the checked build looks.
-bool passes_as_symmetric(const World& world, const Team& team, const void* p, std::size_t bytes) {
-  if (world.drives_gpu()) return true;
-  const auto address = reinterpret_cast<std::uint64_t>(p);
-  const ObjectRange object = detail::find_object(team.state().control->objects, address);
-  return bytes <= object.bytes - (address - object.begin) && object.bytes != 0;
+/// A file that was named serves every platform; whoever named it may not have meant that.
+void warn_of_other_platform(const ChoiceTable& table, bool gpu) {
+  const char* here = gpu ? "cuda" : "cpu";
+  if (table.platform().empty() || table.platform() == here) return;
+  runtime::log_warn(
+      fmt::format("the choices in {} were measured on platform {}, and PEs are on {}: what was fastest "
+                  "there may be slow here; `isotope tune --platform {}` measures here",
+                  table.name(), table.platform(), here, here));
 }
 
 }  // namespace
@@ -76,8 +79,14 @@ Collectives::Collectives(World& world, const Team& team, const WorkspaceOptions&
   const runtime::Knobs knobs = runtime::read_knobs();
   choices_ = std::make_shared<Choices>(Choices{ChoiceTable::load(knobs.tune_file, world.drives_gpu()),
                                                ChoiceTable::built_in(world.drives_gpu()), knobs.trace_choices});
+  if (world.rank() == 0) warn_of_other_platform(choices_->table, world.drives_gpu());
   total_ = world.alloc<std::uint64_t>(1, {.zeroed = true}, site);
-  const int channels = options.channels != 0 ? options.channels : usual_channels(site);
+  // Blocks of a collective run together: one for each multiprocessor of the PE that has the fewest.
+  const LeastGpu least = world.drives_gpu() ? least_gpu(site) : LeastGpu{1, 0};
+  const int together = std::min(least.multiprocessors, kMostGpuChannels);
+  const int channels = options.channels != 0 ? options.channels : world.drives_gpu() ? together : kCpuChannels;
+  blocks_of_variable_ = std::min(channels, together);
+  if (!detail::kCheckAddresses && least.capability >= 90) landing_blocks_ = static_cast<std::size_t>(channels);
   const std::size_t wanted = options.slot_bytes != 0 ? options.slot_bytes : kDefaultSlotBytes;
   const std::size_t slot = (wanted + kSlotGranule - 1) / kSlotGranule * kSlotGranule;
   // The same on every PE, whatever its team.
@@ -85,23 +94,47 @@ Collectives::Collectives(World& world, const Team& team, const WorkspaceOptions&
   const std::size_t channel = Workspace::channel_bytes(members, slot);
   memory_ = world.alloc<char>(channel * static_cast<std::size_t>(channels), {.zeroed = true}, site);
   workspace_ = Workspace(memory_.data(), channels, members, slot);
-  // Lamport slots begin clear.
-  const std::size_t at = Workspace::offset_of(SlotKind::lamport, members, slot);
-  const std::vector<char> clear(channel - at, static_cast<char>(0xff));
-  for (int c = 0; c < channels; ++c) memory_.write(clear, static_cast<std::size_t>(c) * channel + at);
+  clear_lamport_slots();
+  if (team_.size() != 0) stops_ = load(&team_.state().stops);
   agree_on_choices(site);
 }
 
-/// One for each multiprocessor of the PE that has the fewest: blocks of a collective run together.
-int Collectives::usual_channels(CallSite site) const {
-  if (!world_->drives_gpu()) return kCpuChannels;
+void Collectives::clear_lamport_slots() {
+  const std::size_t slot = workspace_.slot_bytes();
+  const std::size_t channel = Workspace::channel_bytes(workspace_.members(), slot);
+  const std::size_t at = Workspace::offset_of(SlotKind::lamport, workspace_.members(), slot);
+  const std::vector<char> clear(channel - at, static_cast<char>(0xff));
+  for (int c = 0; c < workspace_.channels(); ++c) memory_.write(clear, static_cast<std::size_t>(c) * channel + at);
+}
+
+void Collectives::recover(CallSite site) {
+  require_member("recover", site);
+  try {
+    world_->synchronize();
+  } catch (const Error&) {
+    // Of calls that are past: what ended the job is thrown again by the barrier.
+  }
+  // Nobody's kernels write here any more, then nobody's may before all are done.
+  world_->barrier(team_, site);
+  const std::vector<char> zeros(Workspace::channel_bytes(workspace_.members(), workspace_.slot_bytes()));
+  for (int c = 0; c < workspace_.channels(); ++c) memory_.write(zeros, static_cast<std::size_t>(c) * zeros.size());
+  clear_lamport_slots();
+  stops_ = load(&team_.state().stops);
+  world_->barrier(team_, site);
+}
+
+Collectives::LeastGpu Collectives::least_gpu(CallSite site) const {
   const Team all = world_->team();
-  std::uint64_t fewest = kMostGpuChannels;
-  total_.set(0, static_cast<std::uint64_t>(world_->multiprocessors()));
+  LeastGpu least{world_->multiprocessors(), world_->compute_capability()};
+  total_.set(0, static_cast<std::uint64_t>(least.multiprocessors) << 32 | static_cast<std::uint64_t>(least.capability));
   world_->barrier(site);
-  for (int pe = 0; pe < all.size(); ++pe) fewest = std::min(fewest, total_.read_from(all, pe).front());
+  for (int pe = 0; pe < all.size(); ++pe) {
+    const std::uint64_t theirs = total_.read_from(all, pe).front();
+    least.multiprocessors = std::min(least.multiprocessors, static_cast<int>(theirs >> 32));
+    least.capability = std::min(least.capability, static_cast<int>(theirs & 0xffffffffu));
+  }
   world_->barrier(site);
-  return static_cast<int>(std::max<std::uint64_t>(fewest, 1));
+  return {std::max(least.multiprocessors, 1), least.capability};
 }
 
 /// PEs that chose by different tables would wait for each other.
@@ -129,7 +162,8 @@ void Collectives::refuse_gpu(const CollectiveCall& call, CallSite site) const {
               world_->rank(), Error::kNobody, site);
 }
 
-SymmContext Collectives::symm_context() const {
+SymmContext Collectives::symm_context(CallSite site) const {
+  require_in_step("symm_context", site);
   return {SymmContext::kIsotope, team_.rank(), team_.size(), team_, workspace_};
 }
 
@@ -139,20 +173,33 @@ void Collectives::require_member(const char* call, CallSite site) const {
               Error::kNobody, site);
 }
 
+void Collectives::throw_out_of_step(const char* call, CallSite site) const {
+  throw Error(Code::out_of_step,
+              fmt::format("{}: an earlier call on this team failed in a kernel, and its members may each have come to "
+                          "another place. Let all members call Collectives::recover() first",
+                          call),
+              world_->rank(), Error::kNobody, site);
+}
+
+/// Whether kernels find that address in one symmetric object.
+bool Collectives::passes_as_symmetric(const void* p, std::size_t bytes) const {
+  const ObjectRange object = world_->object_at(p);
+  return object.bytes != 0 && bytes <= object.bytes - (reinterpret_cast<std::uint64_t>(p) - object.begin);
+}
+
 void Collectives::refuse(Code code, const std::string& what, const std::string& why, CallSite site) const {
   throw Error(code, fmt::format("{}: {}. Nothing was moved", what, why), world_->rank(), Error::kNobody, site);
 }
 
 void Collectives::require_symmetric(const char* call, const char* argument, const void* p, std::size_t bytes,
                                     CallSite site) const {
-  if (passes_as_symmetric(*world_, team_, p, bytes)) return;
+  if (passes_as_symmetric(p, bytes)) return;
   refuse(Code::not_symmetric, call, fmt::format("{} ({} bytes) does not lie in one symmetric object", argument, bytes),
          site);
 }
 
 void Collectives::check(CollectiveCall& call, CallSite site) const {
   const auto bad = [&](Code code, const std::string& why) { refuse(code, describe(call), why, site); };
-  require_member(name_of(call.collective), site);
   if (const char* why = why_not(call.collective, call.algo, call.type, call.op)) bad(Code::not_supported, why);
   if (call.root < 0 || call.root >= team_.size())
     bad(Code::out_of_range,
@@ -171,7 +218,7 @@ void Collectives::check(CollectiveCall& call, CallSite site) const {
   const SymmetricNeeds needs = needs_of(call.collective, call.algo);
   // The words of an error only for an error: they take longer than a small collective.
   const auto require = [&](const char* argument, const void* p, std::size_t count) {
-    if (!passes_as_symmetric(*world_, team_, p, count * element))
+    if (!passes_as_symmetric(p, count * element))
       require_symmetric(describe(call).c_str(), argument, p, count * element, site);
   };
   if (needs.dst) require("dst", call.dst, elements.dst);
@@ -180,7 +227,6 @@ void Collectives::check(CollectiveCall& call, CallSite site) const {
 
 void Collectives::check_collect(const void* dst, const void* src, std::size_t n, std::size_t element,
                                 CallSite site) const {
-  require_member("collect", site);
   if (n > kAnyBytes / 16 / element)
     refuse(Code::out_of_range, "collect", fmt::format("{} elements are more than an address space holds", n), site);
   if (n != 0 && src == nullptr)
@@ -192,7 +238,6 @@ void Collectives::check_collect(const void* dst, const void* src, std::size_t n,
 void Collectives::check_all_to_all_v(const void* dst_offsets, const void* src, const void* counts,
                                      const void* src_offsets, CallSite site) const {
   constexpr const char* kCall = "all_to_all_v";
-  require_member(kCall, site);
   const std::size_t entries = static_cast<std::size_t>(team_.size()) * sizeof(std::uint64_t);
   if (dst_offsets == nullptr) refuse(Code::invalid_argument, kCall, "dst_offsets is null", site);
   require_symmetric(kCall, "counts", counts, entries, site);
@@ -206,7 +251,7 @@ void Collectives::choose(CollectiveCall& call) const {
   if (call.algo == Algo::automatic) {
     for (const ChoiceTable* table : {&choices_->table, &choices_->built_in}) {
       by = table->name().c_str();
-      call.algo = table->choose(call, team_.size());
+      call.algo = table->choose(call, team_.size(), landing_blocks_);
       if (call.algo != Algo::automatic) break;
     }
     // What suits most types may not suit this one.
@@ -232,13 +277,13 @@ void Collectives::choose(CollectiveCall& call) const {
 
 void Collectives::enqueue(const Stream& stream, const CollectiveCall& call, CallSite site) {
   CollectiveCall checked = call;
-  check(checked, site);
+  check_or_tell<false>(stream, name_of(call.collective), site, [&] { check(checked, site); });
   world_->launch<any_kernel>({.stream = stream}, team_, workspace_, checked, site);
 }
 
 void Collectives::run(const CollectiveCall& call, CallSite site) {
   CollectiveCall checked = call;
-  check(checked, site);
+  check_or_tell<false>({}, name_of(call.collective), site, [&] { check(checked, site); });
   world_->run_host_kernel({}, [&] { any_kernel(team_, workspace_, checked, site); });
 }
 
@@ -261,6 +306,12 @@ LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, cons
           .block = static_cast<std::uint32_t>(threads),
           .stream = stream,
           .programmatic = true};
+}
+
+LaunchConfig Collectives::shape_of_variable(const Stream& stream) const {
+  return {.grid = static_cast<std::uint32_t>(blocks_of_variable_),
+          .block = world_->drives_gpu() ? static_cast<std::uint32_t>(detail::kCollectiveThreads) : 1u,
+          .stream = stream};
 }
 
 }  // namespace isotope

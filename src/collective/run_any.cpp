@@ -7,16 +7,21 @@ namespace isotope::detail {
 namespace {
 
 template <Group G>
-bool run(const Stage<G>& on, const CollectiveCall& call) {
-  const Range all{0, call.count};
-  if (!combines(call.collective)) return run_collective<Among::all>(on, size_of(call.type), call, all, 1);
-  return run_collective<Among::all>(on, AnyReduction(call.type, call.op, call.accumulate, on.call.site), call, all, 1);
+bool run(const Stage<G>& on, const CollectiveCall& call, const Range& range, std::uint32_t groups) {
+  if (!combines(call.collective)) return run_collective<Among::all>(on, size_of(call.type), call, range, groups);
+  return run_collective<Among::all>(on, AnyReduction(call.type, call.op, call.accumulate, on.call.site), call, range,
+                                    groups);
 }
 
 }  // namespace
 
-bool run_any(const Stage<Thread>& on, const CollectiveCall& call) { return run(on, call); }
-bool run_any(const Stage<Warp>& on, const CollectiveCall& call) { return run(on, call); }
-bool run_any(const Stage<Block>& on, const CollectiveCall& call) { return run(on, call); }
+#define ISOTOPE_RUN_ANY(G)                                                                                 \
+  bool run_any(const Stage<G>& on, const CollectiveCall& call, const Range& range, std::uint32_t groups) { \
+    return run(on, call, range, groups);                                                                   \
+  }
+ISOTOPE_RUN_ANY(Thread)
+ISOTOPE_RUN_ANY(Warp)
+ISOTOPE_RUN_ANY(Block)
+#undef ISOTOPE_RUN_ANY
 
 }  // namespace isotope::detail

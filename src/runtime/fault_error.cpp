@@ -29,7 +29,7 @@ std::string word(const FaultRecord& fault, std::uint64_t bits) {
 
 /// What a collective was called with, by name where the value is one of a list.
 std::string named(const std::string& argument, std::int64_t value) {
-  if (argument == "collective") return name_of(static_cast<Collective>(value));
+  if (argument == "collective") return name_of_call(static_cast<int>(value));
   if (argument == "algorithm") return name_of(static_cast<Algo>(value));
   if (argument == "type") return name_of(static_cast<DataType>(value));
   if (argument == "accumulate") return value == 0 ? "wide" : "native";
@@ -104,7 +104,7 @@ Error WorldCore::argument_error(const FaultRecord& fault) const {
                          name_of(static_cast<ReduceOp>(fault.high)));
       break;
     case Fault::overlap:
-      what = fmt::format("{} bytes that overlap the other buffer of the call; separate ones were expected",
+      what = fmt::format("{} bytes that overlap another buffer of the call; separate ones were expected",
                          as_length(fault.value));
       break;
     case Fault::mismatch:
@@ -115,6 +115,12 @@ Error WorldCore::argument_error(const FaultRecord& fault) const {
                       fault.call, place(fault.site), fault.argument, named(fault.argument, fault.value), rank_,
                       named(fault.argument, fault.low), fault.high),
           rank_, static_cast<int>(fault.high), fault.site);
+    case Fault::refused_there:
+      return Error(Code::mismatch,
+                   fmt::format("{}{} on PE {}: PE {} refused this call, and its own error says why. Nothing was moved, "
+                               "and the team is stopped until this error has been reported",
+                               fault.call, place(fault.site), rank_, fault.high),
+                   rank_, static_cast<int>(fault.high), fault.site);
     case Fault::deadline:
     case Fault::aborted:
       break;

@@ -200,6 +200,16 @@ class CudaPe final : public GpuPe {
     gpu_->copy(&reinterpret_cast<Control*>(at(kControlAt))->fault_claimed, &free, sizeof free);
   }
 
+  bool stopped(std::uint32_t team) override {
+    TeamState state;
+    try {
+      gpu_->copy(&state, at(team * kTeamCellBytes + kStateAt), sizeof state);
+    } catch (const Error&) {
+      return true;
+    }
+    return state.stopped != 0;
+  }
+
   FaultRecord& fault() override { return *static_cast<FaultRecord*>(fault_.data()); }
 
   Texts texts_of(const FaultRecord& fault) override {

@@ -52,6 +52,7 @@ struct TeamRecord {
   std::uint32_t id = 0;
   Team team;
   TeamState state;
+  bool stop_counted = false;          // in state.stops, since it was last rearmed
   TeamParts parts;                    // what kernels use
   std::vector<std::int32_t> table;    // world ranks, for teams that are not strided
   std::vector<std::int32_t> members;  // world ranks, for every team

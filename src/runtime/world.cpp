@@ -111,6 +111,8 @@ bool World::fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel
 }
 
 bool World::drives_gpu() const { return core().drives_gpu(); }
+ObjectRange World::object_at(const void* address) const { return core().object_at(address); }
+
 int World::multiprocessors() const { return core().multiprocessors(); }
 int World::compute_capability() const { return core().compute_capability(); }
 

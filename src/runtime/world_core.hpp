@@ -61,6 +61,8 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   // teams (world_teams.cpp)
   Team world_team() const { return world_team_->team; }
   Team node_team() const { return world_team_->team; }  // one host, until there is an engine past it
+  /// The object that holds this address of kernels; no bytes when there is none.
+  ObjectRange object_at(const void* address);
   std::shared_ptr<TeamRecord> split(const char* call, const Team& parent, const SplitArguments& arguments,
                                     CallSite site);
   void barrier(const Team& team, CallSite site);
@@ -100,6 +102,8 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   Error wait_error(const FaultRecord& fault) const;
   Error argument_error(const FaultRecord& fault) const;
   std::string describe(const void* address) const;
+  /// Counts the teams that were stopped since they were last rearmed, each once. Called with mutex_ held.
+  void count_stops();
   /// Clears reported faults and stopped teams once no kernel runs any more.
   void rearm_if_idle();
 

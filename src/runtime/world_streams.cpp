@@ -106,11 +106,23 @@ std::exception_ptr WorldCore::failure(bool report) {
   const std::lock_guard lock(mutex_);
   const bool fault = load(&faults_->complete, Order::acquire) != 0;
   if (fault && !fault_reported_) {
-    if (report) fault_reported_ = true;
+    if (report) {
+      fault_reported_ = true;
+      count_stops();
+    }
     return std::make_exception_ptr(fault_error(*faults_));
   }
   if (notice) return std::make_exception_ptr(error_from(*notice, rank_));
   return nullptr;
+}
+
+void WorldCore::count_stops() {
+  for (const auto& weak : teams_) {
+    const auto record = weak.lock();
+    if (!record || record->stop_counted) continue;
+    record->stop_counted = gpu_ != nullptr ? gpu_->stopped(record->id) : load(&record->state.stopped) != 0;
+    if (record->stop_counted) store(&record->state.stops, record->state.stops + 1);
+  }
 }
 
 void WorldCore::rearm_if_idle() {
@@ -120,11 +132,13 @@ void WorldCore::rearm_if_idle() {
     // A stream that keeps the failure for its next synchronize has told nobody yet.
     if (!stream->idle() || stream->pending_failure()) return;
   }
+  count_stops();  // also of teams that stopped after the report
   std::vector<std::uint32_t> ids;
   for (const auto& weak : teams_) {
     if (const auto record = weak.lock()) {
       record->state.grid = 0;  // no kernel runs: a grid sync that was cut short starts anew
       store(&record->state.stopped, 0u, Order::release);
+      record->stop_counted = false;
       ids.push_back(record->id);
     }
   }

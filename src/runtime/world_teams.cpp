@@ -40,6 +40,11 @@ TeamRecord& WorldCore::record_of(const Team& team, const char* call) {
               fmt::format("{}: the team is empty, was destroyed, or belongs to another World", call), rank_);
 }
 
+ObjectRange WorldCore::object_at(const void* address) {
+  return detail::find_object(gpu_ != nullptr ? gpu_objects_ : control_.objects,
+                             reinterpret_cast<std::uint64_t>(address));
+}
+
 void WorldCore::fill_team(TeamRecord& record, int my_rank) {
   if (!as_strided(record.members)) record.table = record.members;
   const TeamParts host{&record.state, &cells_->cell(record.id)->words,

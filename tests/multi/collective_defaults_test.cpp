@@ -105,5 +105,36 @@ TEST_P(CollectiveDefaults, GiveTheSame) {
   });
 }
 
+// An exchange in place is nothing for an algorithm that writes to the others' buffers at once.
+ISOTOPE_KERNEL void exchange_in_place(Team team, Workspace workspace, std::size_t each, float* buffer, int* well) {
+  if (all_to_all(this_block(), team, workspace.channel(0), buffer, buffer, each)) fetch_add(well, 1);
+}
+
+TEST_P(CollectiveDefaults, ExchangeInPlace) {
+  run([](World& world) {
+    const int me = world.rank(), members = world.size();
+    Collectives coll(world, {.channels = 1, .slot_bytes = 1920});
+    std::uint64_t round = 0;
+    for (const std::size_t each : {61u, 1500u, 40'000u}) {
+      for (int again = 0; again < 5; ++again, ++round) {
+        const std::size_t all = each * static_cast<std::size_t>(members);
+        auto buffer = world.alloc<float>(all);
+        auto well = world.alloc_zeroed<int>(1);
+        std::vector<float> mine(all);
+        for (std::size_t i = 0; i < all; ++i) mine[i] = mix_value(round, me, i);
+        buffer.write(mine);
+        world.launch<exchange_in_place>({.block = 33}, world.team(), coll.workspace(), each, buffer.data(),
+                                        well.data());
+        world.synchronize();
+        EXPECT_EQ(well.get(0), 33);
+        const std::vector<float> found = buffer.read();
+        const Pick pick{Collective::all_to_all, Algo::automatic, each, 0};
+        for (std::size_t i = 0; i < all; ++i)
+          ASSERT_EQ(found[i], mix_expected(pick, round, me, members, i)) << each << ", element " << i;
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace isotope

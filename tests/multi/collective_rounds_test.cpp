@@ -12,6 +12,7 @@ namespace isotope {
 namespace {
 
 using testing::Finding;
+using testing::lateness;
 using testing::mix_expected;
 using testing::mix_value;
 using testing::Mixer;
@@ -24,13 +25,6 @@ ISOTOPE_COLLECTIVE_SHAPES(CollectiveRounds);
 
 constexpr std::uint64_t kRounds = 50;
 constexpr std::size_t kSlotBytes = 1920;
-
-/// How late this PE comes, in nanoseconds: now and then.
-ISOTOPE_HD std::uint64_t lateness(std::uint64_t seed, std::uint64_t round, int pe) {
-  Mixer random(seed * 104729 + round * 64 + static_cast<std::uint64_t>(pe));
-  const std::uint64_t kind = random() % 6;
-  return kind == 0 ? random() % 400'000 : kind == 1 ? random() % 20'000 : 0;
-}
 
 /// A kernel's way to come late.
 ISOTOPE_HD void dawdle(std::uint64_t ns) {

@@ -1,4 +1,5 @@
-// collect and all_to_all_v: members that bring different amounts, and none.
+// collect and all_to_all_v: members that bring different amounts, and none. From the host and on a stream;
+// collective_variable_kernels_test.cpp has calls by kernels, collective_variable_refusals_test.cpp what is refused.
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,7 @@ template <class T>
 void check_collect(World& world, const Team& team, Collectives& coll, std::size_t shift) {
   const auto members = static_cast<std::size_t>(world.size());
   auto dst = world.alloc<T>(kMost * members + 16), src = world.alloc<T>(kMost + shift);
+  auto came = world.alloc<std::uint64_t>(1);
   if (team.size() == 0) return;
   for (std::uint64_t round = 0; round < 12; ++round) {
     const std::size_t n = amount(round, team.rank());
@@ -41,14 +43,22 @@ void check_collect(World& world, const Team& team, Collectives& coll, std::size_
       for (std::size_t i = 0; i < amount(round, k); ++i) expected[shift + total++] = element<T>(round, k, 0, i);
     }
     dst.write(std::vector<T>(dst.size(), static_cast<T>(0x5a)));
-    EXPECT_EQ(coll.collect(dst.data() + shift, from + shift, n), total) << "round " << round;
+    if (round % 2 == 0) {
+      EXPECT_EQ(coll.collect(dst.data() + shift, from + shift, n), total) << "round " << round;
+    } else {
+      const Stream stream = world.create_stream();
+      came.set(0, 77);
+      on_stream::collect(coll, stream, dst.data() + shift, from + shift, n, round % 3 == 0 ? nullptr : came.data());
+      stream.synchronize();
+      EXPECT_EQ(came.get(0), round % 3 == 0 ? 77 : total) << "round " << round;
+    }
     EXPECT_EQ(dst.read(), expected) << "round " << round;
   }
 }
 
 TEST_P(CollectiveVariable, Collect) {
   run([](World& world) {
-    Collectives coll(world, {.channels = 1, .slot_bytes = 1920});
+    Collectives coll(world, {.channels = 3, .slot_bytes = 1920});
     check_collect<std::uint8_t>(world, world.team(), coll, 3);
     check_collect<float>(world, world.team(), coll, 1);
     check_collect<std::uint64_t>(world, world.team(), coll, 0);
@@ -89,8 +99,15 @@ void check_all_to_all_v(World& world, Collectives& coll) {
     }
     dst.write(std::vector<T>(dst.size(), static_cast<T>(0x5a)));
     received.write(std::vector<std::uint64_t>(count, 77));
-    coll.all_to_all_v(dst.data(), dst_offsets.data(), src.data(), counts.data(), src_offsets.data(),
-                      round % 3 == 2 ? nullptr : received.data());
+    std::uint64_t* tells = round % 3 == 2 ? nullptr : received.data();
+    if (round % 2 == 0) {
+      coll.all_to_all_v(dst.data(), dst_offsets.data(), src.data(), counts.data(), src_offsets.data(), tells);
+    } else {
+      const Stream stream = world.create_stream();
+      on_stream::all_to_all_v(coll, stream, dst.data(), dst_offsets.data(), src.data(), counts.data(),
+                              src_offsets.data(), tells);
+      stream.synchronize();
+    }
     EXPECT_EQ(dst.read(), expected) << "round " << round;
     EXPECT_EQ(received.read(), round % 3 == 2 ? std::vector<std::uint64_t>(count, 77) : came) << "round " << round;
   }
@@ -99,47 +116,65 @@ void check_all_to_all_v(World& world, Collectives& coll) {
 
 TEST_P(CollectiveVariable, AllToAllV) {
   run([](World& world) {
-    Collectives coll(world, {.channels = 1, .slot_bytes = 1920});
+    Collectives coll(world, {.channels = 3, .slot_bytes = 1920});
     check_all_to_all_v<std::uint8_t>(world, coll);
     check_all_to_all_v<std::uint32_t>(world, coll);
     check_all_to_all_v<double>(world, coll);
   });
 }
 
-// In one kernel, by blocks of many threads on channels of their own, back to back.
-ISOTOPE_KERNEL void collect_often(Team team, Workspace workspace, std::uint32_t* dst, std::uint32_t* src,
-                                  std::size_t stride, std::uint64_t* wrong) {
+// Enqueued one after another behind kernels that write what they move, and how much.
+constexpr std::size_t kShort = 40;
+
+ISOTOPE_KERNEL void prepare(Team team, std::uint64_t round, std::uint32_t* src, std::uint64_t* counts,
+                            std::uint64_t* src_offsets, std::uint64_t* dst_offsets) {
   const Block block = this_block();
-  dst += block.rank() * stride;
-  src += block.rank() * stride;
-  for (std::uint64_t round = 0; round < 30; ++round) {
-    const auto length = [&](int k) { return (round * 7 + static_cast<std::uint64_t>(k) * 5) % 11; };
-    const std::uint64_t n = length(team.rank());
-    for (std::size_t i = block.thread_rank(); i < n; i += block.size())
-      src[i] = static_cast<std::uint32_t>(round * 1000 + static_cast<std::uint64_t>(team.rank()) * 100 + i);
-    block.sync();
-    std::size_t total = 0, at = 0;
-    bool well = collect(block, team, workspace.channel(static_cast<int>(block.rank())), dst, src, n, &total);
-    block.sync();
-    for (int k = 0; k < team.size(); ++k) {
-      for (std::uint64_t i = 0; i < length(k); ++i)
-        well = well && dst[at++] == round * 1000 + static_cast<std::uint64_t>(k) * 100 + i;
-    }
-    if (!well || total != at) fetch_add(wrong, std::uint64_t{1});
-    block.sync();
+  for (int k = static_cast<int>(block.thread_rank()); k < team.size(); k += static_cast<int>(block.size())) {
+    counts[k] = (round * 7 + static_cast<std::uint64_t>(team.rank()) * 3 + static_cast<std::uint64_t>(k) * 5) % kShort;
+    src_offsets[k] = static_cast<std::uint64_t>(k) * kShort;
+    dst_offsets[k] = static_cast<std::uint64_t>(team.size() - 1 - k) * kShort;
+    for (std::uint64_t i = 0; i < counts[k]; ++i)
+      src[src_offsets[k] + i] = static_cast<std::uint32_t>(round * 1000000 + team.rank() * 10000 + k * 100 + i);
   }
 }
 
-TEST_P(CollectiveVariable, CollectByBlocksBackToBack) {
+TEST_P(CollectiveVariable, BehindKernelsOfAStream) {
   run([](World& world) {
+    constexpr std::uint64_t kRounds = 25;
+    const int me = world.rank();
+    const auto members = static_cast<std::size_t>(world.size());
     Collectives coll(world, {.channels = 2, .slot_bytes = 1920});
-    const std::size_t stride = 11 * static_cast<std::size_t>(world.size());
-    auto dst = world.alloc<std::uint32_t>(2 * stride), src = world.alloc<std::uint32_t>(2 * stride);
-    auto wrong = world.alloc_zeroed<std::uint64_t>(1);
-    world.launch<collect_often>({.grid = 2, .block = 40}, world.team(), coll.workspace(), dst.data(), src.data(),
-                                stride, wrong.data());
-    world.synchronize();
-    EXPECT_EQ(wrong.get(0), 0u);
+    auto src = world.alloc<std::uint32_t>(kShort * members);
+    auto dst = world.alloc<std::uint32_t>(kRounds * kShort * members);
+    auto words = world.alloc<std::uint64_t>(3 * members), came = world.alloc<std::uint64_t>(kRounds);
+    auto all = world.alloc<std::uint32_t>(kRounds * kShort * members);
+    dst.write(std::vector<std::uint32_t>(dst.size(), 5));
+    world.barrier();
+    const Stream stream = world.create_stream();
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      const std::size_t at = round * kShort * members;
+      world.launch<prepare>({.block = 32, .stream = stream}, world.team(), round, src.data(), words.data(),
+                            words.data() + members, words.data() + 2 * members);
+      on_stream::all_to_all_v(coll, stream, dst.data() + at, words.data() + 2 * members, src.data(), words.data(),
+                              words.data() + members);
+      on_stream::collect(coll, stream, all.data() + at, src.data(), 1 + (round + static_cast<std::uint64_t>(me)) % 3,
+                         came.data() + round);
+    }
+    stream.synchronize();
+    const auto found = dst.read();
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      std::uint64_t total = 0;
+      for (std::size_t k = 0; k < members; ++k) {
+        const std::uint64_t n = (round * 7 + k * 3 + static_cast<std::uint64_t>(me) * 5) % kShort;
+        const std::size_t at = (round * members + members - 1 - k) * kShort;
+        for (std::uint64_t i = 0; i < kShort; ++i)
+          ASSERT_EQ(found[at + i], i < n ? round * 1000000 + k * 10000 + static_cast<std::uint64_t>(me) * 100 + i : 5)
+              << "round " << round << ", from " << k << ", element " << i;
+        total += 1 + (round + k) % 3;
+      }
+      EXPECT_EQ(came.get(round), total) << "round " << round;
+    }
+    world.barrier();
   });
 }
 

@@ -24,27 +24,43 @@ ISOTOPE_KERNEL void reduce_in_kernel(SymmContext context, float* x, std::size_t 
   if (this_block().is_leader()) *codes = code;
 }
 
+/// What each block has written before is in it.
+ISOTOPE_KERNEL void reduce_by_grid(SymmContext context, float* x, std::size_t first, std::size_t n, int* codes) {
+  const Block block = this_block();
+  const std::size_t threads = block.grid_size() * block.size(),
+                    me = block.rank() * std::size_t{block.size()} + block.thread_rank();
+  for (std::size_t i = me; i < n; i += threads) x[first + i] += 1;
+  const int code = symm_all_reduce(this_grid(), &context, x, first * sizeof(float), n, REDUCE_OP_SUM, DTYPE_FLOAT32);
+  if (code != 0 || (block.rank() == 0 && block.is_leader())) *codes = code;
+}
+
 void sums_in_place(World& world) {
-  Collectives coll(world, {.slot_bytes = 1920});
+  Collectives coll(world, {.channels = 3, .slot_bytes = 1920});
   const int n = world.size(), me = world.rank();
   constexpr std::size_t kCount = 1999, kFirst = 3;  // larger than a slot, and not aligned
   auto x = world.alloc<float>(kCount + kFirst + 1);
   auto code = world.alloc<int>(1);
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 9; ++round) {
     std::vector<float> values(kCount + kFirst + 1, -1.0f);
     for (std::size_t i = 0; i < kCount; ++i)
       values[kFirst + i] = static_cast<float>(static_cast<int>(i % 100) + me * 1000 + round);
     x.write(values);
     code.set(0, 77);
     world.barrier();
-    world.launch<reduce_in_kernel>({.block = round % 2 == 0 ? 1u : 64u}, coll.symm_context(), x.data(), kFirst, kCount,
-                                   code.data());
+    const bool by_grid = round % 3 == 2;
+    if (by_grid) {
+      world.launch<reduce_by_grid>({.grid = 3, .block = round % 2 == 0 ? 1u : 64u}, coll.symm_context(), x.data(),
+                                   kFirst, kCount, code.data());
+    } else {
+      world.launch<reduce_in_kernel>({.block = round % 2 == 0 ? 1u : 64u}, coll.symm_context(), x.data(), kFirst,
+                                     kCount, code.data());
+    }
     world.synchronize();
     EXPECT_EQ(code.get(0), 0);
     const auto got = x.read();
     for (std::size_t i = 0; i < kCount; ++i)
-      ASSERT_EQ(got[kFirst + i],
-                static_cast<float>(static_cast<int>(i % 100) * n + 1000 * (n * (n - 1) / 2) + round * n))
+      ASSERT_EQ(got[kFirst + i], static_cast<float>(static_cast<int>(i % 100) * n + 1000 * (n * (n - 1) / 2) +
+                                                    round * n + (by_grid ? n : 0)))
           << i;
     EXPECT_EQ(got[kFirst - 1], -1.0f);
     EXPECT_EQ(got[kFirst + kCount], -1.0f);

@@ -77,6 +77,13 @@ ISOTOPE_HD Pick pick_of(std::uint64_t seed, std::uint64_t round, int members, Mi
   return {one.collective, one.algo, count, static_cast<int>(random() % static_cast<std::uint64_t>(members))};
 }
 
+/// How late this PE comes, in nanoseconds: now and then.
+ISOTOPE_HD std::uint64_t lateness(std::uint64_t seed, std::uint64_t round, int pe) {
+  Mixer random(seed * 104729 + round * 64 + static_cast<std::uint64_t>(pe));
+  const std::uint64_t kind = random() % 6;
+  return kind == 0 ? random() % 400'000 : kind == 1 ? random() % 20'000 : 0;
+}
+
 /// Element i of what a member brings to a round.
 ISOTOPE_HD float mix_value(std::uint64_t round, int member, std::size_t i) {
   return static_cast<float>((round * 31 + static_cast<std::uint64_t>(member) * 17 + i * 7) % 61 + 1);

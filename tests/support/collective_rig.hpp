@@ -41,6 +41,48 @@ inline std::vector<Layout> awkward_layouts(std::size_t element, std::size_t slot
   return layouts;
 }
 
+/// Gives a call its buffers; in place as the call allows it: in the one at `src`, which holds the larger of the two.
+inline void give_buffers(CollectiveCall& call, char* dst, char* src, bool in_place, int me) {
+  if (in_place) {
+    const std::size_t mine = static_cast<std::size_t>(me) * call.count * size_of(call.type);
+    dst = src;
+    if (call.collective == Collective::all_gather) src = dst + mine;
+    if (call.collective == Collective::reduce_scatter) dst = src + mine;
+  }
+  call.dst = dst;
+  call.src = src;
+}
+
+/// How many elements member `me` of `members` gets.
+inline std::size_t output_elements(const CollectiveCall& call, int me, int members) {
+  if (call.collective == Collective::reduce && call.root != me) return 0;
+  return detail::elements_of(call.collective, call.count, members).dst;
+}
+
+/// The members, from the first on, whose inputs a result combines, and the element of theirs that its first one is of.
+struct Combined {
+  int members;
+  std::size_t first;
+};
+inline Combined combined_in(const CollectiveCall& call, int me, int members) {
+  if (call.collective == Collective::inclusive_scan) return {me + 1, 0};
+  if (call.collective == Collective::exclusive_scan) return {me, 0};
+  const bool part = call.collective == Collective::reduce_scatter;
+  return {members, part ? static_cast<std::size_t>(me) * call.count : 0};
+}
+
+/// Whose element it is that a call which combines nothing puts at element `i`.
+struct Origin {
+  int member;
+  std::size_t element;
+};
+inline Origin origin_of(const CollectiveCall& call, int me, std::size_t i) {
+  if (call.collective == Collective::broadcast) return {call.root, i};
+  const auto member = static_cast<int>(i / call.count);
+  const std::size_t to_me = call.collective == Collective::all_to_all ? static_cast<std::size_t>(me) * call.count : 0;
+  return {member, to_me + i % call.count};
+}
+
 class CollectiveRig {
  public:
   static constexpr std::size_t kMargin = 128, kSlotBytes = 1920;
@@ -80,7 +122,8 @@ class CollectiveRig {
     const Place dst = place_of(call.dst);
     const std::vector<char>& bytes = dst.in_arena ? after.arena : after.priv;
     const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(dst.offset);
-    const std::vector<char> out(begin, begin + static_cast<std::ptrdiff_t>(output_elements(call) * sizeof(T)));
+    const std::vector<char> out(
+        begin, begin + static_cast<std::ptrdiff_t>(output_elements(call, team_.rank(), team_.size()) * sizeof(T)));
     judge<T>(call, out, what);
     expect_rest_untouched(after.arena, before.arena, dst.offset, dst.in_arena ? out.size() : 0, what);
     expect_rest_untouched(after.priv, before.priv, dst.offset, dst.in_arena ? 0 : out.size(), what);
@@ -106,18 +149,11 @@ class CollectiveRig {
   /// Where buffers lie: symmetric where they have to be, in place where the call allows it.
   void place(CollectiveCall& call, const Layout& layout) {
     const SymmetricNeeds needs = needs_of(call.collective, call.algo);
-    const std::size_t element = size_of(call.type),
-                      mine = static_cast<std::size_t>(team_.rank()) * call.count * element;
+    const std::size_t element = size_of(call.type);
     char* src = (needs.src || (layout.in_place && needs.dst) ? arena_.data() : private_.data()) + region_ + kMargin;
     src += layout.src_shift * element;
     char* dst = (needs.dst ? arena_.data() : private_.data()) + kMargin + layout.dst_shift * element;
-    if (layout.in_place) {
-      dst = src;
-      if (call.collective == Collective::all_gather) src = dst + mine;
-      if (call.collective == Collective::reduce_scatter) dst = src + mine;
-    }
-    call.dst = dst;
-    call.src = src;
+    give_buffers(call, dst, src, layout.in_place, team_.rank());
   }
 
   char* arena() { return arena_.data(); }
@@ -135,11 +171,6 @@ class CollectiveRig {
     const auto at = reinterpret_cast<std::uintptr_t>(p), arena = reinterpret_cast<std::uintptr_t>(arena_.data());
     if (at >= arena && at < arena + 2 * region_) return {true, at - arena};
     return {false, at - reinterpret_cast<std::uintptr_t>(private_.data())};
-  }
-
-  std::size_t output_elements(const CollectiveCall& call) const {
-    if (call.collective == Collective::reduce && call.root != team_.rank()) return 0;
-    return detail::elements_of(call.collective, call.count, team_.size()).dst;
   }
 
   template <class T>
@@ -187,24 +218,18 @@ class CollectiveRig {
 
   template <class T>
   void judge(const CollectiveCall& call, const std::vector<char>& out, const std::string& what) {
-    const int me = team_.rank();
-    const std::size_t mine = static_cast<std::size_t>(me) * call.count, n = out.size() / sizeof(T);
-    const int members = call.collective == Collective::inclusive_scan   ? me + 1
-                        : call.collective == Collective::exclusive_scan ? me
-                                                                        : team_.size();
-    if (combines(call.collective) && members > 0)
-      prepare_references<T>(call, members, call.collective == Collective::reduce_scatter ? mine : 0, n);
+    const std::size_t n = out.size() / sizeof(T);
+    const Combined of = combined_in(call, team_.rank(), team_.size());
+    if (combines(call.collective) && of.members > 0) prepare_references<T>(call, of.members, of.first, n);
     for (std::size_t i = 0; i < n; ++i) {
       T found;
       std::memcpy(&found, out.data() + i * sizeof(T), sizeof(T));
       if (combines(call.collective)) {
-        const Reference reference = members > 0 ? references_[i] : identity_of<T>(call.op);
+        const Reference reference = of.members > 0 ? references_[i] : identity_of<T>(call.op);
         if (!matches(reference, found)) FAIL() << what << ": element " << i << " is " << difference(reference, found);
       } else {
-        const auto block = static_cast<int>(i / call.count);
-        const T expected = call.collective == Collective::broadcast    ? value<T>(call.root, i)
-                           : call.collective == Collective::all_gather ? value<T>(block, i % call.count)
-                                                                       : value<T>(block, mine + i % call.count);
+        const Origin origin = origin_of(call, team_.rank(), i);
+        const T expected = value<T>(origin.member, origin.element);
         if (std::memcmp(&expected, &found, sizeof(T)) != 0) FAIL() << what << ": element " << i;
       }
     }

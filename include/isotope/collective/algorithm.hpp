@@ -96,6 +96,14 @@ constexpr const char* name_of(Algo algo) {
   return index < kAlgos ? kNames[index] : "?";
 }
 
+/// The calls of variable.hpp, which have no algorithms, where members compare what they call.
+inline constexpr int kCollectCall = kCollectives, kAllToAllVCall = kCollectives + 1;
+constexpr const char* name_of_call(int call) {
+  return call == kCollectCall     ? "collect"
+         : call == kAllToAllVCall ? "all_to_all_v"
+                                  : name_of(static_cast<Collective>(call));
+}
+
 /// Whether a collective combines values; the others move bytes of any type.
 constexpr bool combines(Collective collective) {
   return collective == Collective::all_reduce || collective == Collective::reduce ||

@@ -22,11 +22,11 @@
 // addresses, on the same channel. When a call returns true, this member's result is there for the whole group, and its
 // src may be written. False: it gave up or was refused, as every device call (signal.hpp, check.hpp). Calls may follow
 // each other without a barrier. Members' results have the same bits, and the same from run to run (multimem apart: the
-// hardware's order).
+// hardware's order). After an error members may be out of step: host/collectives.hpp, recover().
 //
 // dst may be src (for all_gather: src = dst + me * each; for reduce_scatter: dst = src + me * each; for all_to_all with
-// ll algorithms only; never for multimem_one_shot); else they do not overlap. algorithms.def says which buffers are
-// symmetric.
+// all algorithms but direct; never for multimem_one_shot), and is so on all members or on none; else they do not
+// overlap. algorithms.def says which buffers are symmetric.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,9 @@
 
 namespace isotope {
 
-/// All blocks of this PE's grid, on one channel each: block b has channel b. A call by a grid ends with a grid_sync, so
-/// all of the result is there for all blocks. Members' grids are of the same size, and resident.
+/// All blocks of this PE's grid, on one channel each: block b has channel b. A call by a grid begins and ends with a
+/// grid_sync, so what any block wrote before is in it, and all of the result is there for all blocks. Members' grids
+/// are of the same size, and resident.
 class Grid {};
 ISOTOPE_HD Grid this_grid() { return {}; }
 
@@ -84,6 +85,9 @@ ISOTOPE_HD bool overlap_is_allowed(const CollectiveCall& call, std::size_t eleme
   }
 }
 
+/// More than any memory has, and few enough that all members' bytes of them fit in a word.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
+
 template <Group G>
 ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& call, std::size_t element) {
   if constexpr (kCheckRanks) {
@@ -91,9 +95,8 @@ ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& cal
       return false;
     if (!index_is_good(on.team, on.call, "team size", on.members(), on.channel.workspace().members() + 1)) return false;
     if (!rank_is_good(on.team, on.call, "root", call.root)) return false;
-    if (why_not(call.collective, call.algo, call.type, call.op) != nullptr)
-      return refuse(on.team, on.call, Fault::unsupported, "algorithm", static_cast<std::int64_t>(call.algo),
-                    static_cast<std::int64_t>(call.type), static_cast<std::int64_t>(call.op));
+    // So that lengths in bytes fit.
+    if (!index_is_good(on.team, on.call, "count", static_cast<std::int64_t>(call.count), kMostElements)) return false;
   }
   if constexpr (kCheckAddresses) {
     const BufferElements elements = elements_of(call.collective, call.count, on.members());
@@ -113,6 +116,29 @@ ISOTOPE_HD bool collective_is_good(const Stage<G>& on, const CollectiveCall& cal
 /// Which algorithms a call is compiled with: the one that it names when compiling, those that are a default, or all.
 enum class Among { one, defaults, all };
 
+/// Whether a call whose algorithm is known can be made, by all members alike. ByValue: its algorithm was given when
+/// called, so that nobody could look when compiling.
+template <bool ByValue, Group G>
+ISOTOPE_HD bool can_begin(const Stage<G>& on, const CollectiveCall& call, [[maybe_unused]] std::uint32_t groups) {
+  // A channel that is none has no words to compare with.
+  if (kCheckAddresses &&
+      !index_is_good(on.team, on.call, "channel", on.channel.index(), on.channel.workspace().channels()))
+    return false;
+  bool good = true;
+  // What is a whole kernel was launched by host code that has looked at the call.
+  if (kCheckAddresses || !on.kernel_orders()) {
+    if (ByValue && why_not(call.collective, call.algo, call.type, call.op) != nullptr)
+      good = refuse(on.team, on.call, Fault::unsupported, "algorithm", static_cast<std::int64_t>(call.algo),
+                    static_cast<std::int64_t>(call.type), static_cast<std::int64_t>(call.op));
+    good = good && collective_is_good(on, call, size_of(call.type));
+  }
+#if ISOTOPE_CHECKED
+  return same_call(on, good, call, groups);
+#else
+  return good;
+#endif  // ISOTOPE_CHECKED
+}
+
 /// This group's `range` of a call. R: a Reduction, or an element size where nothing is combined. C and A: what the call
 /// says, where it is known when compiling.
 template <Among Which, Collective C = Collective::all_reduce, Algo A = Algo::automatic, Group G, class R>
@@ -123,16 +149,9 @@ ISOTOPE_HD bool run_collective(const Stage<G>& on, const R& r, CollectiveCall ca
     call.algo = A;
   } else if (call.algo == Algo::automatic) {
     call.algo = default_algorithm(call.collective, call.type, call.count * size_of(call.type));
+    if (call.collective == Collective::all_to_all && call.dst == call.src) call.algo = Algo::ll16;
   }
-#if ISOTOPE_CHECKED
-  // A channel that is none has no words to compare with.
-  if (!index_is_good(on.team, on.call, "channel", on.channel.index(), on.channel.workspace().channels())) return false;
-  if (!same_call(on, call, groups)) return false;
-#else
-  (void)groups;
-#endif  // ISOTOPE_CHECKED
-  // What is a whole kernel was launched by host code that has looked at the call.
-  if ((kCheckAddresses || !on.kernel_orders()) && !collective_is_good(on, call, size_of(call.type))) return false;
+  if (!can_begin < Which == Among::all > (on, call, groups)) return false;
   if constexpr (Which == Among::one) {
     return run_one<C, A>(on, r, call, range);
   } else {
@@ -147,16 +166,22 @@ ISOTOPE_HD bool call_collective(G group, const Team& team, const Channel& channe
   return run_collective<Which, C, A>(on, r, call, {0, call.count}, 1);
 }
 
-/// By a grid: each block a part, in whole lines.
+/// What each block of a grid does: a part, in whole lines; the first one's is as large as any.
+ISOTOPE_HD Range range_of_block(const CollectiveCall& call, std::uint32_t block, std::uint32_t blocks) {
+  const Slice part = slice_of(call.count, static_cast<int>(block), static_cast<int>(blocks), 128 / size_of(call.type));
+  return {part.begin, part.count};
+}
+
+/// By a grid.
 template <Among Which, Collective C, Algo A, class R>
 ISOTOPE_HD bool call_collective(Grid, const Team& team, const Workspace& workspace, const R& r,
                                 const CollectiveCall& call, CallSite site) {
   const Block block = this_block();
   const Channel channel = workspace.channel(static_cast<int>(block.rank()));
   const Stage<Block> on{block, team, channel, {name_of(C), site}};
-  const Slice part = slice_of(call.count, static_cast<int>(block.rank()), static_cast<int>(block.grid_size()),
-                              128 / size_of(call.type));
-  const bool well = run_collective<Which, C, A>(on, r, call, {part.begin, part.count}, block.grid_size());
+  if (!grid_sync(team, site)) return false;
+  const bool well = run_collective<Which, C, A>(on, r, call, range_of_block(call, block.rank(), block.grid_size()),
+                                                block.grid_size());
   return grid_sync(team, site) && well;
 }
 
@@ -193,10 +218,13 @@ inline constexpr Among kAmong = By == Algo::automatic ? Among::defaults : Among:
 // `Who` is a group with a Channel, or a Grid with a Workspace, which is a channel for each of its blocks. An algorithm
 // that is given as a template argument is compiled alone, which spares registers and time on GPUs; one given as a
 // value, after the other arguments, is found among all.
+#define ISOTOPE_NO_SUCH_COMBINATION \
+  "the collective has no such algorithm, or it does not do this for the type; docs/collectives.md has the table"
 #define ISOTOPE_COMBINE(name, root_parameter, ...)                                                                    \
   template <ReduceOp Op, Accumulate A = Accumulate::wide, Algo By = Algo::automatic, class Who, class Where, class T> \
   ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,     \
                        std::size_t n root_parameter, CallSite site = CallSite::current()) {                           \
+    static_assert(why_not(Collective::name, By, data_type_of<T>, Op) == nullptr, ISOTOPE_NO_SUCH_COMBINATION);        \
     return detail::call_collective<detail::kAmong<By>, Collective::name, By>(                                         \
         who, team, where, Reduction<T, Op, A>{},                                                                      \
         detail::combining<T, Op, A>(Collective::name, By, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);             \
@@ -204,6 +232,8 @@ inline constexpr Among kAmong = By == Algo::automatic ? Among::defaults : Among:
   template <ReduceOp Op, Accumulate A = Accumulate::wide, class Who, class Where, class T>                            \
   ISOTOPE_HD bool name(Who who, const Team& team, const Where& where, T* dst, const std::type_identity_t<T>* src,     \
                        std::size_t n root_parameter, Algo algo, CallSite site = CallSite::current()) {                \
+    static_assert(why_not(Collective::name, Algo::automatic, data_type_of<T>, Op) == nullptr,                         \
+                  ISOTOPE_NO_SUCH_COMBINATION);                                                                       \
     return detail::call_collective<detail::Among::all, Collective::name, Algo::automatic>(                            \
         who, team, where, Reduction<T, Op, A>{},                                                                      \
         detail::combining<T, Op, A>(Collective::name, algo, dst, src, n __VA_OPT__(, ) __VA_ARGS__), site);           \
@@ -234,6 +264,7 @@ ISOTOPE_MOVE(all_gather, )
 ISOTOPE_MOVE(all_to_all, )
 ISOTOPE_MOVE(broadcast, ISOTOPE_ROOT, root)
 #undef ISOTOPE_COMBINE
+#undef ISOTOPE_NO_SUCH_COMBINATION
 #undef ISOTOPE_MOVE
 #undef ISOTOPE_ROOT
 

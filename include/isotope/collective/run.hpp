@@ -37,47 +37,87 @@ struct Range {
 };
 
 #if ISOTOPE_CHECKED
-/// Whether all members make the same call. Every member that does not agree with another records it, so all do.
+/// In place of a signature: this member has refused its call (check.hpp).
+inline constexpr std::uint64_t kRefusedCall = ~std::uint64_t{0};
+
+/// A member that has refused its call comes to the meeting in which members compare theirs, so that the others learn of
+/// it instead of waiting. Its team is stopped, so it does not wait itself.
 template <Group G>
-ISOTOPE_HD bool same_call(const Stage<G>& on, const CollectiveCall& call, std::uint32_t groups) {
+ISOTOPE_HD void come_refused(const Stage<G>& on) {
+  on.group.sync();
+  if (on.group.is_leader()) {
+    ChannelWords* words = on.channel.words();
+    words->signatures[words->calls++ % 2] = {kRefusedCall, 0};
+    const Arrival arrival{0, ++words->meetings, Order::acq_rel, false};
+    const ChannelBarrier where{words};
+    if (on.members() <= kAllToAll) {
+      for (int ranks = 1; ranks < on.members(); ++ranks) raise_flag(on.team, where, arrival, on.me(), on.next(ranks));
+    } else {
+      // Also for members it has not heard of: whoever is let go too early sees the refusal and does nothing.
+      for (int step = 0, ranks = 1; ranks < on.members(); ++step, ranks *= 2)
+        raise_flag(on.team, where, arrival, step, on.next(ranks));
+    }
+  }
+  on.group.sync();
+}
+
+/// Whether all members are about to do the same. Every member that does not agree with another records it, so all do.
+/// `good`: this one has not refused its call. `count_name`: what the signature's count is called.
+template <Group G>
+ISOTOPE_HD bool all_agree(const Stage<G>& on, bool good, const CallSignature& signature, const char* count_name) {
   struct Field {
     const char* name;
     int shift, bits;
   };
   // The algorithm last: where it was chosen, another count or type may be why it differs.
-  constexpr Field kFields[] = {{"collective", 0, 8}, {"type", 16, 8},    {"operation", 24, 7}, {"accumulate", 31, 1},
-                               {"root", 32, 16},     {"blocks", 48, 16}, {"count", 64, 64},    {"algorithm", 8, 8}};
-  const auto value = [](auto x) { return static_cast<std::uint64_t>(x); };
+  const Field fields[] = {{"collective", 0, 8}, {"type", 16, 8},    {"operation", 24, 7}, {"accumulate", 31, 1},
+                          {"root", 32, 16},     {"blocks", 48, 16}, {count_name, 64, 64}, {"algorithm", 8, 8}};
   const auto part_of = [](const CallSignature& call_of, const Field& field) {
     return field.bits == 64 ? call_of.count : call_of.what >> field.shift & ((std::uint64_t{1} << field.bits) - 1);
   };
+  if (!good) {
+    come_refused(on);
+    return false;
+  }
   ChannelWords* words = on.channel.words();
   on.group.sync();
   CallSignature* mine = &words->signatures[words->calls % 2];
-  if (on.group.is_leader()) {
-    const std::uint64_t how = combines(call.collective) ? value(call.op) | value(call.accumulate) << 7 : 0;
-    *mine = {value(call.collective) | value(call.algo) << 8 | value(call.type) << 16 | how << 24 |
-                 (value(call.root) & 0xffff) << 32 | value(groups) << 48,
-             call.count};
-  }
+  if (on.group.is_leader()) *mine = signature;
   if (!meet(on)) return false;
-  bool same = true;
-  for (int k = 0; same && k < on.members(); ++k) {
+  // The first difference; a member that refused its call before all others.
+  const char* what = nullptr;
+  std::uint64_t a = 0, b = 0;
+  int who = 0;
+  for (int k = 0; k < on.members(); ++k) {
+    if (on.team.at(mine, k)->what == kRefusedCall) what = "call", who = k;
+  }
+  for (int k = 0; what == nullptr && k < on.members(); ++k) {
     const CallSignature theirs = *on.team.at(mine, k);
-    for (const Field& field : kFields) {
-      const std::uint64_t a = part_of(*mine, field), b = part_of(theirs, field);
-      if (a == b) continue;
-      same = false;
-      if (on.group.is_leader())
-        refuse(on.team, on.call, Fault::mismatch, field.name, static_cast<std::int64_t>(a),
-               static_cast<std::int64_t>(b), on.team.world_rank(k));
-      break;
+    for (const Field& field : fields) {
+      a = part_of(*mine, field), b = part_of(theirs, field), who = k;
+      if (a != b) what = field.name;
+      if (what != nullptr) break;
     }
+  }
+  if (what != nullptr && on.group.is_leader()) {
+    const Fault why = on.team.at(mine, who)->what == kRefusedCall ? Fault::refused_there : Fault::mismatch;
+    refuse(on.team, on.call, why, what, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b),
+           on.team.world_rank(who));
   }
   on.group.sync();
   if (on.group.is_leader()) ++words->calls;
   on.group.sync();
-  return told(on.team, same);
+  return told(on.team, what == nullptr);
+}
+
+/// The same of a call.
+template <Group G>
+ISOTOPE_HD bool same_call(const Stage<G>& on, bool good, const CollectiveCall& call, std::uint32_t groups) {
+  const auto value = [](auto x) { return static_cast<std::uint64_t>(x); };
+  const std::uint64_t how = combines(call.collective) ? value(call.op) | value(call.accumulate) << 7 : 0;
+  const std::uint64_t what = value(call.collective) | value(call.algo) << 8 | value(call.type) << 16 | how << 24 |
+                             (value(call.root) & 0xffff) << 32 | value(groups) << 48;
+  return all_agree(on, good, {what, call.count}, "count");
 }
 #endif  // ISOTOPE_CHECKED
 

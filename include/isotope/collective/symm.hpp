@@ -4,7 +4,8 @@
 //   int code = symm_all_reduce(this_block(), &context, buffer, byte_offset, n, REDUCE_OP_SUM, DTYPE_FLOAT32);
 //
 // The n elements at buffer + byte_offset (symmetric, the same on every member) become their combination over all
-// members. Called by all threads of the group, on channel 0. Returns
+// members. Called by all threads of a thread, warp or block, on channel 0, or of a grid (this_grid()), block b on
+// channel b. Returns
 //    0   done
 //   -1   the context is null                    -3   the type has no such operation, or there is none
 //   -2   the context is of no known type        -4   there is no such type
@@ -62,49 +63,68 @@ ISOTOPE_HD CollectiveCall symm_call(void* place, std::size_t n, std::int32_t op,
 }
 
 /// Where kernels run on the CPU: in the library, so that the table of types is compiled once.
-bool run_any(const Stage<Thread>& on, const CollectiveCall& call);
-bool run_any(const Stage<Warp>& on, const CollectiveCall& call);
-bool run_any(const Stage<Block>& on, const CollectiveCall& call);
+bool run_any(const Stage<Thread>& on, const CollectiveCall& call, const Range& range, std::uint32_t groups);
+bool run_any(const Stage<Warp>& on, const CollectiveCall& call, const Range& range, std::uint32_t groups);
+bool run_any(const Stage<Block>& on, const CollectiveCall& call, const Range& range, std::uint32_t groups);
 
-/// On a GPU. Of the algorithms only two are compiled in.
+/// On a GPU. Of the algorithms only two are compiled in: data that carries its own flag where one message has it all.
 template <class T, Group G>
-ISOTOPE_HD bool symm_of(const Stage<G>& on, const CollectiveCall& call) {
-  auto* place = static_cast<char*>(call.dst);
+ISOTOPE_HD bool symm_of(const Stage<G>& on, const CollectiveCall& call, const Range& range) {
   const OpReduction<T> r(call.op);
-  return call.count * sizeof(T) <= on.channel.slot_bytes() ? all_reduce_one_shot(on, r, place, place, call.count)
-                                                           : all_reduce_two_shot(on, r, place, place, call.count);
+  return call.algo == Algo::ll16 ? run_one<Collective::all_reduce, Algo::ll16>(on, r, call, range)
+                                 : run_one<Collective::all_reduce, Algo::two_shot>(on, r, call, range);
 }
 
 template <Group G>
-ISOTOPE_HD bool symm_by_type(const Stage<G>& on, const CollectiveCall& call) {
+ISOTOPE_HD bool symm_by_type(const Stage<G>& on, CollectiveCall call, const Range& range, std::uint32_t groups) {
+  // The largest part, so that all blocks choose alike.
+  const std::size_t most = range_of_block(call, 0, groups).count * size_of(call.type);
+  call.algo = most <= on.channel.slot_bytes() ? Algo::ll16 : Algo::two_shot;
+  if (!can_begin<false>(on, call, groups)) return false;
   switch (call.type) {
 #define X(name, type_) \
   case DataType::name: \
-    return symm_of<type_>(on, call);
+    return symm_of<type_>(on, call, range);
 #include "isotope/base/data_types.def"
 #undef X
   }
   return false;
 }
 
-}  // namespace detail
+template <Group G>
+ISOTOPE_HD bool symm_part(const Stage<G>& on, const CollectiveCall& call, const Range& range, std::uint32_t groups) {
+  if constexpr (platform::kIsGpu) {
+    return symm_by_type(on, call, range, groups);
+  } else {
+    return run_any(on, call, range, groups);
+  }
+}
 
 template <Group G>
-ISOTOPE_HD int symm_all_reduce(G group, const SymmContext* context, void* local_ptr, std::size_t byte_offset,
+ISOTOPE_HD bool symm_by(G group, const SymmContext& context, const CollectiveCall& call, Call name) {
+  const Channel channel = context.workspace.channel(0);
+  return symm_part(Stage<G>{group, context.team, channel, name}, call, {0, call.count}, 1);
+}
+ISOTOPE_HD bool symm_by(Grid, const SymmContext& context, const CollectiveCall& call, Call name) {
+  const Block block = this_block();
+  const Channel channel = context.workspace.channel(static_cast<int>(block.rank()));
+  if (!grid_sync(context.team, name.site)) return false;
+  const std::uint32_t blocks = block.grid_size();
+  const bool well = symm_part(Stage<Block>{block, context.team, channel, name}, call,
+                              range_of_block(call, block.rank(), blocks), blocks);
+  return grid_sync(context.team, name.site) && well;
+}
+
+}  // namespace detail
+
+template <class Who>
+ISOTOPE_HD int symm_all_reduce(Who who, const SymmContext* context, void* local_ptr, std::size_t byte_offset,
                                std::size_t num_elements, std::int32_t reduce_op, std::int32_t dtype,
                                CallSite site = CallSite::current()) {
   if (const int refused = detail::symm_refusal(context, reduce_op, dtype)) return refused;
-  const Channel channel = context->workspace.channel(0);
-  const detail::Stage<G> on{group, context->team, channel, {"symm_all_reduce", site}};
   const CollectiveCall call =
       detail::symm_call(static_cast<char*>(local_ptr) + byte_offset, num_elements, reduce_op, dtype);
-  bool well = false;
-  if constexpr (platform::kIsGpu) {
-    well = detail::symm_by_type(on, call);
-  } else {
-    well = detail::run_any(on, call);
-  }
-  return well ? 0 : detail::outcome(context->team);
+  return detail::symm_by(who, *context, call, {"symm_all_reduce", site}) ? 0 : detail::outcome(context->team);
 }
 
 }  // namespace isotope

@@ -28,6 +28,7 @@ ISOTOPE_HD constexpr Code code_of(Fault fault) {
     case Fault::not_symmetric:
       return Code::not_symmetric;
     case Fault::mismatch:
+    case Fault::refused_there:
       return Code::mismatch;
     case Fault::unsupported:
       return Code::not_supported;
@@ -62,6 +63,8 @@ ISOTOPE_HD constexpr const char* fault_text(Fault fault) {
       return "is nothing that this call can do";
     case Fault::mismatch:
       return "is not the same on all members";
+    case Fault::refused_there:
+      return "was refused by another member";
     case Fault::deadline:
     case Fault::aborted:
       break;

@@ -26,6 +26,7 @@ enum class Fault : std::uint32_t {
   mismatch,       // PE `high` passed `low` where this one passed `value`
   unsupported,    // a collective has no algorithm `value` for type `low` and operation `high`
   overlap,        // `value` bytes of the argument overlap another one's where they may not
+  refused_there,  // PE `high` refused the same call
 };
 
 /// The first fault of a PE is kept; the host turns it into an Error. In memory that the host reads while kernels run: a
@@ -77,7 +78,8 @@ struct TeamState {
   std::uint32_t stopped =
       0;  // a call on this team gave up: its puts, signals and waits do nothing until the host has reported it
   Control* control = nullptr;
-  std::uint64_t grid = 0;  // arrivals of the grid's blocks (low half) and completed grid syncs (high half)
+  std::uint64_t grid = 0;   // arrivals of the grid's blocks (low half) and completed grid syncs (high half)
+  std::uint64_t stops = 0;  // how often the host has found it stopped; in the host's own state of the team
 };
 
 namespace detail {

@@ -54,16 +54,17 @@ class ChoiceTable {
   std::string text() const;
   const std::string& name() const { return name_; }
   const std::vector<ChoiceRow>& rows() const { return rows_; }
-  /// Where it was measured, from a line `# platform NAME`; empty when it does not say. Nobody but `isotope tune` asks.
+  /// Where it was measured, from a line `# platform NAME`; empty when it does not say. `isotope tune` keeps it;
+  /// others are warned of.
   const std::string& platform() const { return platform_; }
 
   /// The algorithm for that many PEs (or the nearest number of PEs that has rows, of two the greater) and bytes of the
   /// call's `count` elements. Algo::automatic when no row fits.
   Algo choose(Collective collective, int pes, std::size_t bytes) const;
   /// The same for one call of `pes` members. The library's own table for GPUs knows that some reduce-scatters go
-  /// through shared memory (collective/landed.hpp), and takes those sooner. Looks only at what all members have in
-  /// common.
-  Algo choose(const CollectiveCall& call, int pes) const;
+  /// through shared memory (collective/landed.hpp), where every member has `landing_blocks` blocks that can, and takes
+  /// those sooner. Looks only at what all members have in common.
+  Algo choose(const CollectiveCall& call, int pes, std::size_t landing_blocks) const;
   /// Tables that always choose alike have the same.
   std::size_t fingerprint() const;
 

@@ -81,25 +81,39 @@ ISOTOPE_KERNEL void landed_kernel(Team team, Workspace workspace, CollectiveCall
   }
 }
 
+/// A block's Stage in a kernel that is one call, where the end of the kernel is the sync of its grid.
+ISOTOPE_HD Stage<Block> stage_of_block(const Team& team, const Channel& channel, Call call) {
+  const Block block = this_block();
+  return {block, team, channel, call, false, block.rank(), block.grid_size()};
+}
+
+/// `total`: where the number of elements that came goes; may be null.
 template <class T>
 ISOTOPE_KERNEL void collect_kernel(Team team, Workspace workspace, T* dst, const T* src, std::size_t n,
                                    std::uint64_t* total, CallSite site) {
+  const Channel channel = workspace.channel(static_cast<int>(this_block().rank()));
+  const Stage<Block> on = stage_of_block(team, channel, {"collect", site});
   std::size_t all = 0;
-  const bool well = collect(this_block(), team, workspace.channel(0), dst, src, n, &all, site);
-  if (well && this_block().is_leader()) *total = all;
+  const bool well = collect_part(on, part_of_collect(dst, src, n), &all);
+  if (well && total != nullptr && on.part == 0 && on.group.is_leader()) *total = all / sizeof(T);
 }
 
 template <class T>
 ISOTOPE_KERNEL void all_to_all_v_kernel(Team team, Workspace workspace, T* dst, const std::uint64_t* dst_offsets,
                                         const T* src, const std::uint64_t* counts, const std::uint64_t* src_offsets,
                                         std::uint64_t* received, CallSite site) {
-  all_to_all_v(this_block(), team, workspace.channel(0), dst, dst_offsets, src, counts, src_offsets, received, site);
+  const Channel channel = workspace.channel(static_cast<int>(this_block().rank()));
+  exchange_parts(stage_of_block(team, channel, {"all_to_all_v", site}),
+                 parts_of(dst, dst_offsets, src, counts, src_offsets), received);
 }
 
-/// One block; of one thread where threads take turns.
-inline LaunchConfig one_group(const World& world, const Stream& stream) {
-  return {.block = world.drives_gpu() ? static_cast<unsigned>(kCollectiveThreads) : 1u, .stream = stream};
+#if ISOTOPE_CHECKED
+/// In place of a call that host code has refused: the other members, who may have made theirs, learn of it.
+ISOTOPE_KERNEL void refused_kernel(Team team, Workspace workspace) {
+  const Channel channel = workspace.channel(0);
+  come_refused(stage_of_block(team, channel, {}));
 }
+#endif  // ISOTOPE_CHECKED
 
 /// Sums, the common case, by the algorithms that are fast on GPUs have a kernel of their own.
 constexpr bool has_own_kernel(Collective collective, Algo algo, ReduceOp op) {

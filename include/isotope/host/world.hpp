@@ -219,6 +219,7 @@ class World {
   void run_host_kernel(const LaunchConfig& config, const std::function<void()>& body);
   void enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel, void** arguments);
   bool fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const;
+  ObjectRange object_at(const void* address) const;
   static std::size_t bytes_of(std::size_t n, std::size_t each, CallSite site);
 
   std::shared_ptr<runtime::WorldCore> core_;

@@ -147,6 +147,20 @@ TEST_F(ChoiceFiles, WhatATableDoesNotSayIsBuiltIn) {
   EXPECT_NE(text.find("reduce, 16 bytes, 1 members: two_shot (built in)"), std::string::npos) << text;
 }
 
+TEST_F(ChoiceFiles, OfAnotherPlatformIsWarnedOf) {
+  const auto warnings = [&](const std::string& platform) {
+    const Variable named("ISOTOPE_TUNE_FILE", write("table", "# platform " + platform + "\nbroadcast 2 * tree"));
+    World world = init();
+    ::testing::internal::CaptureStderr();
+    const Collectives coll(world);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(warnings("cpu"), "");
+  const std::string text = warnings("cuda");
+  EXPECT_NE(text.find("measured on platform cuda, and PEs are on cpu"), std::string::npos) << text;
+  EXPECT_NE(text.find("isotope tune --platform cpu"), std::string::npos) << text;
+}
+
 // What a row names may not fit the type of a call: other packets do while they are few, then the default.
 TEST_F(ChoiceFiles, WhatDoesNotFitATypeIsNotTaken) {
   const std::string file = write("table", "all_reduce 2 * ll8\nreduce_scatter 2 * ll8");
@@ -219,10 +233,10 @@ TEST(ChoiceTable, NamesComeBack) {
 TEST(ChoiceForGpus, TakesPullSoonerWhereSumsLandInSharedMemory) {
   const ChoiceTable table = ChoiceTable::built_in_for_gpus();
   const auto choice = [&](int pes, std::size_t bytes, DataType type, ReduceOp op = ReduceOp::add,
-                          Accumulate accumulate = Accumulate::wide) {
+                          Accumulate accumulate = Accumulate::wide, std::size_t landing_blocks = 64) {
     CollectiveCall call{Collective::reduce_scatter, Algo::automatic, type, op, accumulate};
     call.count = bytes / size_of(type);
-    return table.choose(call, pes);
+    return table.choose(call, pes, landing_blocks);
   };
   constexpr std::size_t kKiB = 1024;
   for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
@@ -241,12 +255,16 @@ TEST(ChoiceForGpus, TakesPullSoonerWhereSumsLandInSharedMemory) {
   EXPECT_EQ(choice(3, 48 * kKiB, DataType::bf16), Algo::ll16);
   EXPECT_EQ(choice(8, 4 * kKiB, DataType::i32), Algo::ll8);
   for (const int pes : {2, 3, 4, 8}) EXPECT_EQ(choice(pes, 1 << 20, DataType::i32), Algo::pull);
+  // Nor do those for which there are too few blocks, or none that can.
+  EXPECT_EQ(choice(2, 96 * kKiB, DataType::f32, ReduceOp::add, Accumulate::wide, 3), Algo::pull);
+  EXPECT_EQ(choice(2, 96 * kKiB, DataType::f32, ReduceOp::add, Accumulate::wide, 2), Algo::ll16);
+  EXPECT_EQ(choice(4, 48 * kKiB, DataType::bf16, ReduceOp::add, Accumulate::wide, 0), Algo::ll16);
   // What was measured is taken as it is.
   const ChoiceTable measured = ChoiceTable::parse(table.text(), "a file");
   EXPECT_EQ(measured.choose(Collective::reduce_scatter, 2, 96 * kKiB), Algo::ll16);
   CollectiveCall sum{Collective::reduce_scatter};
   sum.count = 96 * kKiB / sizeof(float);
-  EXPECT_EQ(measured.choose(sum, 2), Algo::ll16);
+  EXPECT_EQ(measured.choose(sum, 2, 64), Algo::ll16);
   EXPECT_NE(measured.fingerprint(), table.fingerprint());
   EXPECT_EQ(ChoiceTable::parse(table.text(), "another file").fingerprint(), measured.fingerprint());
 }
