@@ -40,8 +40,39 @@ ISOTOPE_KERNEL void by_grid(Team team, Workspace workspace, Work work, bool gath
   reduce_and_gather(this_grid(), team, workspace, work, gathers);
 }
 
+/// What a call of different lengths is about; places in numbers as all_to_all_v takes them.
+struct Parts {
+  float *gathered, *received;
+  const float* src;
+  const std::uint64_t *dst_offsets, *counts, *src_offsets;
+};
+
+/// Twice in a row: the second writes what the first has read and written.
+template <class Who, class Where>
+ISOTOPE_HD void different_lengths(Who who, const Team& team, const Where& where, const Parts& parts) {
+  for (int i = 0; i < 2; ++i) {
+    std::size_t total = 0;
+    const auto mine = static_cast<std::size_t>(team.rank()) + 1;
+    if (!collect(who, team, where, parts.gathered, parts.src, mine, &total)) return;
+    if (!all_to_all_v(who, team, where, parts.received, parts.dst_offsets, parts.src, parts.counts, parts.src_offsets))
+      return;
+  }
+}
+ISOTOPE_KERNEL void lengths_by_block(Team team, Workspace workspace, Parts parts) {
+  different_lengths(this_block(), team, workspace.channel(0), parts);
+}
+ISOTOPE_KERNEL void lengths_by_warp(Team team, Workspace workspace, Parts parts) {
+  different_lengths(this_warp(), team, workspace.channel(0), parts);
+}
+ISOTOPE_KERNEL void lengths_by_grid(Team team, Workspace workspace, Parts parts) {
+  different_lengths(this_grid(), team, workspace, parts);
+}
+
 ISOTOPE_KERNEL void by_symm(SymmContext context, float* data) {
   symm_all_reduce(this_block(), &context, data, 0, kCount, 0, static_cast<std::int32_t>(DataType::f32));
+}
+ISOTOPE_KERNEL void by_symm_grid(SymmContext context, float* data) {
+  symm_all_reduce(this_grid(), &context, data, 0, kCount, 0, static_cast<std::int32_t>(DataType::f32));
 }
 
 class Checks {
@@ -69,13 +100,10 @@ class Checks {
     return true;
   }
 
-  bool different_lengths() {
-    auto numbers = world_.alloc<std::uint64_t>(4 * pes_);
+  bool lengths_of_each() {
+    auto numbers = world_.alloc<std::uint64_t>(3 * pes_);
+    auto received = world_.alloc<float>(kCount * pes_);
     const auto me = static_cast<std::size_t>(world_.rank());
-    fill();
-    if (coll_.collect(dst_.data(), src_.data(), me + 1) != pes_ * (pes_ + 1) / 2) return false;
-    if (dst_[0] != value(0, 0) || dst_[pes_ * (pes_ - 1) / 2] != value(world_.size() - 1, 0)) return false;
-    world_.barrier();
     // To member k its rank and one more; everything after what members before it sent.
     std::uint64_t *dst_offsets = numbers.data(), *counts = dst_offsets + pes_, *src_offsets = counts + pes_;
     for (std::size_t k = 0; k < pes_; ++k) {
@@ -83,23 +111,44 @@ class Checks {
       counts[k] = k + 1;
       src_offsets[k] = k;
     }
-    world_.barrier();
-    coll_.all_to_all_v(dst_.data(), dst_offsets, src_.data(), counts, src_offsets, src_offsets + pes_);
-    for (std::size_t k = 0; k < pes_; ++k)
-      if (dst_[k * (me + 1)] != value(static_cast<int>(k), me)) return false;
-    world_.barrier();
-    return true;
+    const Parts parts{dst_.data(), received.data(), src_.data(), dst_offsets, counts, src_offsets};
+    const auto good = [&] {
+      world_.synchronize();
+      bool right = dst_[0] == value(0, 0) && dst_[pes_ * (pes_ - 1) / 2] == value(world_.size() - 1, 0);
+      for (std::size_t k = 0; k < pes_; ++k) right = right && received[k * (me + 1)] == value(static_cast<int>(k), me);
+      world_.barrier();
+      fill();
+      return right;
+    };
+    fill();
+    if (coll_.collect(dst_.data(), src_.data(), me + 1) != pes_ * (pes_ + 1) / 2) return false;
+    coll_.all_to_all_v(received.data(), dst_offsets, src_.data(), counts, src_offsets);
+    if (!good()) return false;
+    const auto runs = [&]<auto Kernel>(unsigned grid, unsigned threads) {
+      world_.launch<Kernel>({.grid = grid, .block = threads}, coll_.team(), coll_.workspace(), parts);
+      return good();
+    };
+    return runs.template operator()<lengths_by_block>(1, kThreads) &&
+           runs.template operator()<lengths_by_warp>(1, kThreads) &&
+           runs.template operator()<lengths_by_grid>(kBlocks, 2);
   }
 
   bool symm() {
-    fill();
-    world_.launch<by_symm>({.block = kThreads}, coll_.symm_context(), src_.data());
-    world_.synchronize();
-    float sum = 0;
-    for (int k = 0; k < world_.size(); ++k) sum += value(k, 5);
-    const bool good = src_[5] == sum;
-    world_.barrier();
-    return good;
+    for (const bool grid : {false, true}) {
+      fill();
+      if (grid) {
+        world_.launch<by_symm_grid>({.grid = kBlocks, .block = 2}, coll_.symm_context(), src_.data());
+      } else {
+        world_.launch<by_symm>({.block = kThreads}, coll_.symm_context(), src_.data());
+      }
+      world_.synchronize();
+      float sum = 0;
+      for (int k = 0; k < world_.size(); ++k) sum += value(k, 5);
+      const bool good = src_[5] == sum;
+      world_.barrier();
+      if (!good) return false;
+    }
+    return true;
   }
 
   bool streams() {
@@ -112,6 +161,7 @@ class Checks {
     on_stream::wait(world_, stream, world_.team(), arrived.data(), Cmp::ge, 1, left);
     on_stream::barrier(world_, stream, world_.team());
     on_stream::get(world_, stream, world_.team(), dst_.data() + kCount, src_.data(), kCount, right);
+    on_stream::sync(world_, stream, world_.team(), 1);
     on_stream::quiet(world_, stream, world_.team());
     stream.synchronize();
     const bool good = dst_[7] == value(left, 7) && dst_[kCount + 7] == value(right, 7);
@@ -148,7 +198,7 @@ ISOTOPE_MAIN(argc, argv) {
   (void)argc, (void)argv;
   World world = init();
   Checks checks(world);
-  return checks.every_algorithm(false) && checks.every_algorithm(true) && checks.different_lengths() && checks.symm() &&
+  return checks.every_algorithm(false) && checks.every_algorithm(true) && checks.lengths_of_each() && checks.symm() &&
                  checks.streams()
              ? 0
              : 1;
