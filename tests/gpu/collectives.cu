@@ -118,6 +118,62 @@ void back_to_back(World& world, Collectives& coll) {
   b.check(kCount, "70 all_reduces in a row", [&](std::size_t i) { return value(pes - 1, i, 1); });
 }
 
+#if ISOTOPE_GPU_COMPILER
+/// Calls that are captured once and replayed, with other data each time: slots, rounds and counts go on from replay to
+/// replay.
+void from_a_graph(World& world, Collectives& coll) {
+  constexpr std::size_t kCount = 3001;
+  const auto pes = static_cast<std::size_t>(world.size());
+  const Buffers b(world, kCount * pes);
+  const auto parts = world.alloc<float>(kCount), lengths = world.alloc<float>(kCount * pes);
+  const auto total = world.alloc_zeroed<std::uint64_t>(1);
+  cudaStream_t stream;
+  expect(world, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess, "a stream for a graph");
+  {
+    Stream wrapped = world.wrap_stream(stream);
+    const auto enqueue = [&] {
+      // Largest of largest: the same after the first.
+      for (const Algo algo : {Algo::ll8, Algo::lamport, Algo::two_shot, Algo::ring, Algo::lamport, Algo::automatic})
+        on_stream::all_reduce(coll, wrapped, parts.data(), algo == Algo::ll8 ? b.src.data() : parts.data(), kCount,
+                              ReduceOp::max, {.algo = algo});
+      on_stream::all_gather(coll, wrapped, b.dst.data(), b.src.data(), kCount);
+      on_stream::collect(coll, wrapped, lengths.data(), b.src.data(),
+                         kCount / 2 + static_cast<std::size_t>(world.rank()), total.data());
+    };
+    b.fill(kCount, 0);
+    enqueue();  // what is done once, at a first call
+    wrapped.synchronize();
+    world.barrier();
+    cudaGraph_t graph;
+    cudaGraphExec_t replay;
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    enqueue();
+    cudaStreamEndCapture(stream, &graph);
+    expect(world, cudaGraphInstantiate(&replay, graph, 0) == cudaSuccess, "a graph of collectives");
+    cudaGraphUpload(replay, stream);
+    wrapped.synchronize();
+    for (int round = 1; round <= 6; ++round) {
+      b.fill(kCount, round);
+      total.set(0, 0);
+      cudaGraphLaunch(replay, stream);
+      if (round % 2 == 0) cudaGraphLaunch(replay, stream);  // the same again, without the host in between
+      wrapped.synchronize();
+      b.check(kCount * pes, "all_gather from a graph",
+              [&](std::size_t i) { return value(static_cast<int>(i / kCount), i % kCount, round); });
+      const auto largest = parts.read();
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < kCount; ++i)
+        wrong += largest[i] != static_cast<float>(value(world.size() - 1, i, round)) ? 1 : 0;
+      expect(world, wrong == 0, "all_reduces from a graph: " + std::to_string(wrong) + " elements are wrong");
+      expect(world, total.get(0) == kCount / 2 * pes + pes * (pes - 1) / 2, "collect from a graph: how much came");
+    }
+    cudaGraphExecDestroy(replay);
+    cudaGraphDestroy(graph);
+  }
+  cudaStreamDestroy(stream);
+}
+#endif  // ISOTOPE_GPU_COMPILER
+
 /// Results of up to megabytes, which go through shared memory where buffers are aligned (collective/landed.hpp): with
 /// every other member's result not aligned, who takes the ordinary way beside the others; several calls in a row, the
 /// last one in place.
@@ -246,6 +302,9 @@ ISOTOPE_MAIN(argc, argv) {
   scattered_sums<bf16>(world, coll, "bf16");
   // Where kernels run on the CPU both ways are one.
   if (world.drives_gpu()) {
+#if ISOTOPE_GPU_COMPILER
+    from_a_graph(world, coll);
+#endif  // ISOTOPE_GPU_COMPILER
     same_bits_as_through_f32<f16>(world, "f16");
     same_bits_as_through_f32<bf16>(world, "bf16");
   }
