@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 # Compiles a program for the GPU and runs it. Without a GPU it prints one line and passes: compiling was the test.
+# Without nvcc it is skipped, with status 77.
 #   run.sh NVCC SOURCE_ROOT BUILD_FOLDER SOURCE NAME [nvcc options]
 # NVCC may be -: the program is there already.
 set -euo pipefail
 nvcc=$1 root=$2 build=$3 source=$4 name=$5
 shift 5
 if [ "$nvcc" != - ]; then
+  if ! command -v "$nvcc" >/dev/null; then
+    echo "no nvcc here ($nvcc): $name was neither compiled nor run"
+    exit 77 # skipped
+  fi
   mkdir -p "$build"
   "$nvcc" -std=c++20 --expt-relaxed-constexpr -Werror all-warnings -O3 -gencode arch=compute_90,code=[sm_90,compute_90] "$@" \
     -I "$root/include" -I "$root/tests/gpu" "$root/$source" -o "$build/$name"

@@ -1,15 +1,12 @@
 #!/usr/bin/env bash
 # Runs the suite of tests/multi on the GPU: PEs as processes, under an MPS of the job's own, and as threads. Then, where there is
-# compute-sanitizer, some of it under memcheck. Without a GPU it prints one line and passes: on the CPU each test has its own entry.
+# compute-sanitizer, some of it under memcheck. Without a GPU it prints one line and is skipped (needs_gpu.sh): on the CPU each test has its own entry.
 #   suite.sh ISOTOPE PROGRAM [gtest options]
 set -uo pipefail
 isotope=$1 program=$2
 shift 2
-why_not=$("$isotope" info --json | sed -n 's/.*"why_not": "\(.*\)",/\1/p')
-if [ -n "$why_not" ]; then
-  echo "no GPU here ($why_not): the suite was built for one and not run on it"
-  exit 0
-fi
+. "$(dirname "$0")/needs_gpu.sh"
+needs_gpu "$isotope" "the suite was built for one and not run on it"
 # A test that fails on one PE lets the others wait: not for long.
 export ISOTOPE_WAIT_DEADLINE=${ISOTOPE_WAIT_DEADLINE:-10s} ISOTOPE_BOOTSTRAP_DEADLINE=${ISOTOPE_BOOTSTRAP_DEADLINE:-20s}
 failed=0

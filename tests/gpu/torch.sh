@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Registers tensors of PyTorch in jobs on the GPU. Without PyTorch or a GPU it prints one line and passes.
+# Registers tensors of PyTorch in jobs on the GPU. Without PyTorch or a GPU it prints one line and is skipped (needs_gpu.sh).
 #   torch.sh ISOTOPE LIBRARY_FOLDER
 set -uo pipefail
 isotope=$1 folder=$2
 script=$(dirname "$0")/torch_register.py
+. "$(dirname "$0")/needs_gpu.sh"
+needs_gpu "$isotope" "built, not run"
 if ! python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
   echo "no PyTorch that finds a GPU: built, not run"
-  exit 0
+  exit $skipped
 fi
 failed=0
 for pes in 1 2 3; do

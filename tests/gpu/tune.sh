@@ -1,14 +1,11 @@
 #!/usr/bin/env bash
 # `isotope tune` and `isotope bench` on the GPU: a table is written where the library looks for it, and is what chooses; every
-# algorithm's result was compared on the way. Without a GPU it prints one line and passes: building it was the test.
+# algorithm's result was compared on the way. Without a GPU it prints one line and is skipped (needs_gpu.sh).
 #   tune.sh ISOTOPE
 set -uo pipefail
 isotope=$1
-why_not=$("$isotope" info --json | sed -n 's/.*"why_not": "\(.*\)",/\1/p')
-if [ -n "$why_not" ]; then
-  echo "no GPU here ($why_not): built, not run"
-  exit 0
-fi
+. "$(dirname "$0")/needs_gpu.sh"
+needs_gpu "$isotope" "built, not run"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work ISOTOPE_TUNE_FILE=

@@ -294,8 +294,13 @@ int die(World& world, const std::string& how) {
     std::printf("PE %d: FAILED: no error\n", world.rank());
   } catch (const Error& error) {
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    std::printf("PE %d: after %.2f s (%s) %s\n", world.rank(), took, took < 4 ? "in time" : "FAILED: late",
-                error.what());
+    // Under MPS the whole server may go with the dead PE; who learns of that first says so.
+    const bool named = how == "trap" || error.peer() == world.size() - 1 || error.code() == Code::kernel_failed;
+    std::printf("PE %d: after %.2f s (%s) %s: %s\n", world.rank(), took,
+                took >= (how == "kill" ? 2 : 4) ? "FAILED: late"
+                : named                         ? "in time"
+                                                : "FAILED: another is blamed",
+                code_name(error.code()), error.what());
     throw;
   }
   return 0;
