@@ -1,5 +1,7 @@
 #include "cuda/address_space.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace isotope::cuda {
@@ -29,7 +31,14 @@ int AddressSpace::slot_of(const void* address) const noexcept {
 void AddressSpace::give_access(const Mapping& mapping, const std::vector<int>& devices) const {
   std::vector<CUmemAccessDesc> access;
   for (const int device : devices) access.push_back(access_by(device));
-  check(calls_->cuMemSetAccess(mapping.at, mapping.bytes, access.data(), access.size()), "cuMemSetAccess");
+  const CUresult result = calls_->cuMemSetAccess(mapping.at, mapping.bytes, access.data(), access.size());
+  if (result == CUDA_SUCCESS) return;
+  const int owner = slot_of(reinterpret_cast<const void*>(mapping.at));
+  check(result,
+        fmt::format("GPU {} cannot reach the memory of PE {}: `isotope info` shows which GPUs reach each other; choose "
+                    "among those with CUDA_VISIBLE_DEVICES, or run with ISOTOPE_PLATFORM=cpu. cuMemSetAccess",
+                    fmt::join(devices, ", "), owner)
+            .c_str());
 }
 
 void AddressSpace::add_device(int device) {

@@ -16,11 +16,9 @@ constexpr int kLeastVersion = 12000;
 
 struct Found {
   Driver calls;
-  bool usable = false;
+  bool usable = false, broken = false;
   std::string why;
 };
-
-std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 void ask_for(const char* variable, const char* value) {
   if (std::getenv(variable) == nullptr) os::set_environment(variable, value);
@@ -45,11 +43,13 @@ Found look() {
   int version = 0;
   if (version_of != nullptr) version_of(&version);
   if (init == nullptr || lookup == nullptr || version < kLeastVersion) {
+    found.broken = true;
     found.why = fmt::format("the NVIDIA driver supports CUDA {}; {} or newer is needed", version_text(version),
                             version_text(kLeastVersion));
     return found;
   }
   if (const CUresult result = init(0); result != CUDA_SUCCESS) {
+    found.broken = result != CUDA_ERROR_NO_DEVICE && result != CUDA_ERROR_STUB_LIBRARY;
     found.why = result == CUDA_ERROR_NO_DEVICE
                     ? "the NVIDIA driver finds no GPU"
                     : fmt::format("the NVIDIA driver does not start (cuInit: error {})", static_cast<int>(result));
@@ -58,6 +58,7 @@ Found look() {
   const auto need = [&](const char* name, void** into) {
     CUdriverProcAddressQueryResult status{};
     if (lookup(name, into, kLeastVersion, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS || *into == nullptr) {
+      found.broken = true;
       found.why = fmt::format("the NVIDIA driver (CUDA {}) lacks {}", version_text(version), name);
     }
   };
@@ -84,12 +85,16 @@ const Found& found() {
 
 }  // namespace
 
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
 const Driver* find_driver(std::string& why) {
   const Found& it = found();
   if (it.usable) return &it.calls;
   why = it.why;
   return nullptr;
 }
+
+bool driver_is_broken() { return found().broken; }
 
 const Driver& driver() {
   std::string why;

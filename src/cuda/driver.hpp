@@ -26,8 +26,14 @@ struct Driver {
 /// that it asks CUDA for eager loading of modules and for more hardware queues, where the environment does not say
 /// otherwise: a module that is loaded, or a stream that shares a queue, while a peer's kernel waits would wait for it.
 const Driver* find_driver(std::string& why);
+/// A driver is on this machine and it cannot be used: too old, or it does not start. Not so where it is missing, or
+/// shows no GPU, as it does where CUDA_VISIBLE_DEVICES hides them all.
+bool driver_is_broken();
 /// The same, or Error(not_supported).
 const Driver& driver();
+
+/// "12.4" for 12040.
+std::string version_text(int version);
 
 /// Throws Error(`code`) unless `result` is success: what was called, CUDA's name and text for it.
 void check(CUresult result, const char* call, Code code = Code::system);

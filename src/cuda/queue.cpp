@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "cuda/errors.hpp"
 #include "exec/event.hpp"
 
 namespace isotope::cuda {
@@ -70,10 +71,27 @@ void CUDA_CB run_callback(void* data) {
   }
 }
 
+Error joined(const std::exception_ptr& first, const Error& then) {
+  try {
+    std::rethrow_exception(first);
+  } catch (const Error& error) {
+    return Error(error.code(), fmt::format("{}. And then: {}", error.what(), then.what()), error.pe(), error.peer(),
+                 error.site());
+  } catch (...) {
+    return then;
+  }
+}
+
 }  // namespace
 
-GpuQueue::GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs, bool paced)
-    : gpu_(std::move(gpu)), probe_(std::move(probe)), ours_(theirs == nullptr), stream_(theirs), paced_(paced) {
+GpuQueue::GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs, bool paced,
+                   LossReport lost)
+    : gpu_(std::move(gpu)),
+      probe_(std::move(probe)),
+      lost_(std::move(lost)),
+      ours_(theirs == nullptr),
+      stream_(theirs),
+      paced_(paced) {
   if (!ours_) return;
   const Current current(gpu_->context());
   check(gpu_->calls().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -93,12 +111,14 @@ void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how
   std::unique_lock<std::mutex> turn;
   if (paced_) turn = await_last_launch();
   if (const int error = kernel.calls->launch(kernel.entry, how, arguments); error != 0) {
+    // The runtime also says here what became of a kernel before.
+    if (const CUresult state = ask(); loses_gpu(state)) throw failure_of(state);
     throw Error(
         Code::kernel_failed,
         fmt::format("launching {} x {} x {} blocks of {} x {} x {} threads with {} bytes of shared memory on GPU "
-                    "{}: {} (CUDA error {})",
+                    "{}: {} (CUDA error {}){}",
                     how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes,
-                    gpu_->index(), kernel.calls->error_text(error), error));
+                    gpu_->index(), kernel.calls->error_text(error), error, advice_on_launch(error, *gpu_)));
   }
   if (paced_ && !is_captured()) last_launch_ = std::make_shared<GpuEvent>(gpu_, stream_);
 }
@@ -107,6 +127,23 @@ bool GpuQueue::is_captured() const {
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   gpu_->calls().cuStreamIsCapturing(stream_, &capture);
   return capture != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+CUresult GpuQueue::ask() const {
+  // To ask a stream that is being captured would end the capture.
+  return is_captured() ? CUDA_ERROR_NOT_READY : gpu_->calls().cuStreamQuery(stream_);
+}
+
+Error GpuQueue::failure_of(CUresult result) const {
+  try {
+    check(result, fmt::format("a kernel on GPU {} failed", gpu_->index()).c_str(), Code::kernel_failed);
+  } catch (const Error& error) {
+    if (!loses_gpu(result)) return error;
+    const std::string lost = fmt::format("{}. This process can use the GPU no more", error.what());
+    if (lost_ && !loss_told_.exchange(true)) lost_(lost);
+    return Error(Code::kernel_failed, lost);
+  }
+  return Error(Code::internal, "work that did not fail was said to");
 }
 
 std::unique_lock<std::mutex> GpuQueue::await_last_launch() {
@@ -156,9 +193,7 @@ bool GpuQueue::idle() const {
   const std::shared_lock lock(in_use_);
   if (closed_.load(std::memory_order_acquire)) return true;
   const Current current(gpu_->context());
-  // To ask a stream that is being captured would end the capture.
-  if (is_captured()) return false;
-  return gpu_->calls().cuStreamQuery(stream_) != CUDA_ERROR_NOT_READY;
+  return ask() != CUDA_ERROR_NOT_READY;
 }
 
 void GpuQueue::synchronize() {
@@ -178,13 +213,28 @@ void GpuQueue::synchronize() {
     failure = std::exchange(failures_->first, nullptr);
   }
   if (probe_ && !failure) failure = probe_();
-  if (failure) std::rethrow_exception(failure);
-  check(result, fmt::format("a kernel on GPU {} failed", gpu_->index()).c_str(), Code::kernel_failed);
+  const bool news = !loss_told_;
+  if (result == CUDA_SUCCESS) {
+    if (failure) std::rethrow_exception(failure);
+    return;
+  }
+  const Error here = failure_of(result);
+  if (!failure) throw here;
+  // What ended the job, or a wait in it, comes first; what became of the GPU is not kept back.
+  if (news && loses_gpu(result)) throw joined(failure, here);
+  std::rethrow_exception(failure);
 }
 
 std::exception_ptr GpuQueue::pending_failure() const {
-  const std::lock_guard lock(failures_->mutex);
-  return failures_->first;
+  {
+    const std::lock_guard lock(failures_->mutex);
+    if (failures_->first) return failures_->first;
+  }
+  const std::shared_lock lock(in_use_);
+  if (closed_.load(std::memory_order_acquire)) return nullptr;
+  const Current current(gpu_->context());
+  const CUresult result = ask();
+  return loses_gpu(result) ? std::make_exception_ptr(failure_of(result)) : nullptr;
 }
 
 void GpuQueue::close() noexcept {

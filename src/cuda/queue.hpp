@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 
 #include "cuda/gpu.hpp"
 #include "exec/exec.hpp"
@@ -21,10 +23,14 @@ class GpuQueue final : public exec::StreamQueue {
   /// GPU. Where several of them have launches enqueued behind ones that wait for each other, a peer's kernel sometimes
   /// does not start although nothing is in its way; plain CUDA does the same (docs/gpu.md). A paced queue has one
   /// launch under way: the next one waits in the host until it is over.
-  GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr, bool paced = false);
+  /// `lost` is told, once and outside of callbacks, that no work will run on the GPU any more, and CUDA's words for
+  /// why.
+  using LossReport = std::function<void(const std::string&)>;
+  GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr, bool paced = false,
+           LossReport lost = {});
   ~GpuQueue() override { GpuQueue::close(); }
 
-  /// Throws Error(kernel_failed) with the driver's reason when it refuses the launch.
+  /// Throws Error(kernel_failed) with the driver's reason, and what to do about it, when it refuses the launch.
   void launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how, void** arguments);
 
   void launch(const exec::GridSpec& spec, std::function<void()> body) override;
@@ -47,10 +53,16 @@ class GpuQueue final : public exec::StreamQueue {
   /// close().
   std::shared_lock<std::shared_mutex> enter() const;
   bool is_captured() const;
+  /// What the driver says of the stream, without waiting; CUDA_ERROR_NOT_READY while it is being captured.
+  CUresult ask() const;
+  /// The error of work that failed on the GPU, after everybody who has to know of a loss was told.
+  Error failure_of(CUresult result) const;
   std::unique_lock<std::mutex> await_last_launch();
 
   const std::shared_ptr<const Gpu> gpu_;
   const exec::FailureProbe probe_;
+  const LossReport lost_;
+  mutable std::atomic<bool> loss_told_{false};
   const bool ours_;
   CUstream stream_ = nullptr;
   std::atomic<bool> closed_{false};

@@ -39,8 +39,14 @@ std::string seen_by_pes(const JobOptions& options, const std::string& name) {
 bool wants_mps(const JobOptions& options, bool threads) {
   if (threads || seen_by_pes(options, "ISOTOPE_PLATFORM") != "cuda") return false;
   // Without a GPU there is nothing to share, and the PEs' own error says so.
-  const int gpus = gpu_count(options);
+  const int gpus = gpus_used(options);
   return gpus > 0 && options.pes > gpus;
+}
+
+int gpus_used(const JobOptions& options) {
+  const std::string device = seen_by_pes(options, "ISOTOPE_DEVICE");
+  const int gpus = gpu_count(options);
+  return device.empty() || device == "auto" ? gpus : std::min(gpus, 1);
 }
 
 int gpu_count(const JobOptions& options) {
@@ -53,7 +59,7 @@ int pes_on_gpu_of(int rank, int pes, int gpus) { return pes / gpus + (rank % gpu
 GpuShare plan_gpu_share(const JobOptions& options, bool threads) {
   GpuShare share;
   if (!wants_mps(options, threads)) return share;
-  share.gpus = gpu_count(options);
+  share.gpus = gpus_used(options);
   if (!seen_by_pes(options, kMpsPipe).empty()) {
     share.how = GpuShare::How::users_mps;
   } else {

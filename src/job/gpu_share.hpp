@@ -13,12 +13,15 @@
 
 namespace isotope::job {
 
-/// True when the PEs of the job have to share GPUs between processes. What `auto` means is decided here, too, once
-/// there is a platform for it to pick: today it is not cuda.
+/// True when the PEs of the job have to share GPUs between processes. Only for jobs that are told to use GPUs: left to
+/// itself a job of more processes than GPUs runs on the CPU.
 bool wants_mps(const JobOptions& options, bool threads);
 
 /// GPUs that the PEs see: entries of their CUDA_VISIBLE_DEVICES, else the machine's.
 int gpu_count(const JobOptions& options);
+
+/// How many of them the job's PEs use: one where ISOTOPE_DEVICE puts all of them on it.
+int gpus_used(const JobOptions& options);
 
 /// PE r uses GPU r % gpus. How many PEs of the job use the GPU of PE `rank`, itself included.
 int pes_on_gpu_of(int rank, int pes, int gpus);

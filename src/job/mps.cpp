@@ -81,7 +81,7 @@ MpsDaemon::MpsDaemon(const JobOptions& options, const os::LauncherSignals& dispo
       limit_(limit),
       limits_(limits),
       pes_(options.pes),
-      gpus_(gpu_count(options)),
+      gpus_(gpus_used(options)),
       folder_(os::private_folder_name("isotope-mps")),
       pipe_(mps_pipe_folder(folder_)),
       log_(seen_by_pes(options, kMpsLog)) {

@@ -8,6 +8,7 @@ namespace isotope::runtime {
 
 int gpu_count() { return 0; }
 bool processes_share_gpus() { return false; }
+bool gpu_driver_is_broken() { return false; }
 std::string why_no_gpu() {
   return "this build has no cuda platform (CUDA's headers were not found when it was configured)";
 }

@@ -7,6 +7,7 @@
 
 #include "cuda/address_space.hpp"
 #include "runtime/heap_memory.hpp"
+#include "runtime/stream_count.hpp"
 
 namespace isotope::runtime {
 
@@ -18,6 +19,7 @@ struct GpuShare {
   std::unique_ptr<cuda::RegisteredMemory> segment;
   std::unique_ptr<cuda::AddressSpace> space;
   cuda::Travel travel = cuda::Travel::descriptors;  // the same on every PE of the job
+  StreamCount streams;
 };
 
 /// Where kernels look objects up: in the PE's control range on the GPU.

@@ -12,12 +12,15 @@
 #include <mutex>
 #include <tuple>
 
+#include "cuda/errors.hpp"
 #include "cuda/queue.hpp"
+#include "cuda/user_stream.hpp"
 #include "os/memory.hpp"
 #include "os/process.hpp"
 #include "runtime/gpu_memory.hpp"
 #include "runtime/gpu_multicast.hpp"
 #include "runtime/outcome.hpp"
+#include "runtime/residency.hpp"
 
 namespace isotope::runtime {
 
@@ -38,6 +41,7 @@ struct GpuHello {
   cuda::SharedPiece cells;
   std::int32_t device = -1;
   std::int32_t mps = 0;
+  std::int32_t percentage = 0;  // of the multiprocessors, as its environment asks MPS for; 0: not said
   std::int32_t multicast = 0;
   std::array<char, 16> uuid{};
 };
@@ -90,6 +94,8 @@ class CudaPe final : public GpuPe {
     mine.cells = exported_.piece;
     mine.device = gpu_->index();
     mine.mps = cuda::mps_answers();
+    const char* percentage = std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+    mine.percentage = percentage != nullptr ? std::atoi(percentage) : 0;
     CUuuid uuid{};
     cuda::check(gpu_->calls().cuDeviceGetUuid(&uuid, gpu_->device()), "cuDeviceGetUuid");
     std::memcpy(mine.uuid.data(), &uuid, sizeof mine.uuid);
@@ -100,7 +106,7 @@ class CudaPe final : public GpuPe {
   /// Maps the cells of PEs in other processes, and counts who shares this GPU.
   void meet(const std::vector<GpuHello>& all, bool allow_time_slicing) {
     const GpuHello& mine = all[static_cast<std::size_t>(rank_)];
-    int sharing = 0;
+    std::vector<Tenant> tenants;
     std::vector<GpuMulticast::Seat> seats;
     for (std::size_t pe = 0; pe < all.size(); ++pe) {
       const GpuHello& other = all[pe];
@@ -109,9 +115,7 @@ class CudaPe final : public GpuPe {
       on_this_gpu_.push_back(same_gpu);
       seats.push_back({other.uuid, other.multicast != 0});
       threads_here_ += same_gpu && same_process;
-      // Another process has its own share of the multiprocessors only where MPS was told so.
-      sharing +=
-          same_gpu && (same_process || (mine.mps != 0 && std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == nullptr));
+      if (same_gpu) tenants.push_back({other.pid, other.percentage});
       if (same_gpu && !same_process && mine.mps == 0 && !allow_time_slicing) {
         throw Error(
             Code::not_supported,
@@ -123,10 +127,24 @@ class CudaPe final : public GpuPe {
       if (same_process || job_->lead_rank() != rank_) continue;
       share_->space->map(static_cast<int>(pe), 0, cuda::Chunk::import(*gpu_, other.pid, other.cells));
     }
-    multiprocessors_ = std::max(1, gpu_->multiprocessors() / std::max(1, sharing));
-    sharing_ = sharing;
+    settle(mine, tenants);
     multicast_ = std::make_shared<GpuMulticast>(gpu_, share_, job_->layout().slot_bytes(), rank_, std::move(seats),
                                                 *cells_of_teams_);
+  }
+  /// What this PE may count on where others are on its GPU. Throws where that is nothing.
+  void settle(const GpuHello& mine, const std::vector<Tenant>& tenants) {
+    const int all = gpu_->multiprocessors();
+    const Residency residency = residency_of(mine.pid, tenants, all, mine.mps != 0);
+    if (residency.multiprocessors == 0) {
+      throw Error(
+          Code::not_supported,
+          fmt::format("{} PEs share GPU {}, where this process may use {} multiprocessors: that is less than one "
+                      "for each PE, and kernels that wait for each other must all be there at once. Use fewer "
+                      "PEs or more GPUs",
+                      tenants.size(), gpu_->index(), all));
+    }
+    multiprocessors_ = residency.multiprocessors;
+    sharing_ = residency.sharing;
   }
   void met() {
     exported_ = {};
@@ -140,17 +158,23 @@ class CudaPe final : public GpuPe {
     return gpu_memory(gpu_, share_, *job_, rank_, objects, multicast_);
   }
 
-  std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) override {
-    return std::make_shared<cuda::GpuQueue>(gpu_, std::move(probe), static_cast<CUstream>(theirs), threads_here_ > 1);
+  std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, LossReport lost) override {
+    return add_queue(std::move(probe), std::move(lost), nullptr);
+  }
+
+  std::shared_ptr<exec::StreamQueue> wrap_queue(exec::FailureProbe probe, LossReport lost, void* theirs) override {
+    const auto stream = static_cast<CUstream>(theirs);
+    cuda::check_user_stream(*gpu_, stream, threads_here_ > 1);
+    return add_queue(std::move(probe), std::move(lost), stream);
   }
 
   bool fits(const LaunchConfig& config, const detail::GpuKernel& kernel) override {
     const std::uint64_t threads = config.block.count(), blocks = config.grid.count();
     if (kernel.entry == nullptr || threads == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads))
       return false;
-    const Room room = room_for(shape_of(config), kernel);
-    return room.error == 0 && blocks != 0 &&
-           blocks <= static_cast<std::uint64_t>(room.blocks) * static_cast<std::uint64_t>(multiprocessors_);
+    const detail::GpuLaunch how = shape_of(config);
+    const Room room = room_for(how, kernel);
+    return room.error == 0 && blocks != 0 && blocks <= blocks_at_once(room, how);
   }
 
   void launch(exec::StreamQueue& queue, const LaunchConfig& config, const detail::GpuKernel& kernel,
@@ -217,6 +241,12 @@ class CudaPe final : public GpuPe {
   }
 
  private:
+  std::shared_ptr<exec::StreamQueue> add_queue(exec::FailureProbe probe, LossReport lost, CUstream theirs) {
+    auto queue = std::make_shared<cuda::GpuQueue>(gpu_, std::move(probe), theirs, threads_here_ > 1, std::move(lost));
+    share_->streams.add(queue, gpu_->index());
+    return queue;
+  }
+
   std::byte* at(std::uint64_t offset) const { return share_->space->slot(rank_) + offset; }
 
   void write_state(std::uint32_t id) const {
@@ -224,6 +254,12 @@ class CudaPe final : public GpuPe {
     state.control = reinterpret_cast<Control*>(at(kControlAt));
     gpu_->copy(at(id * kTeamCellBytes + kStateAt), &state, sizeof state);
   }
+
+  /// Blocks of a multiprocessor, clusters of the GPU where the launch has some, and what the code was made for; or what
+  /// CUDA said instead.
+  struct Room {
+    int blocks = 0, clusters = 0, code_version = 0, error = 0;
+  };
 
   /// Throws for a launch that cannot be. Whether it would fit twice: once more beside the kernel before it. PEs that
   /// are threads of one process share multiprocessors as they come: there a kernel that came early could keep out one
@@ -238,16 +274,30 @@ class CudaPe final : public GpuPe {
                       kernel.max_threads < static_cast<int>(kMaxBlockThreads) ? " (MaxThreads of the launch)" : ""));
     }
     if (!resident && !how.programmatic) return false;
-    const auto fits = static_cast<std::uint64_t>(blocks_per_multiprocessor(how, kernel)) *
-                      static_cast<std::uint64_t>(multiprocessors_);
-    if (blocks <= fits || !resident) return sharing_ <= 1 && 2 * blocks <= fits;
+    const Room room = known_room(how, kernel);
+    const std::uint64_t fits = blocks_at_once(room, how);
+    // Code for older GPUs has no instruction by which it would wait for the kernel before it.
+    if (blocks <= fits || !resident) return sharing_ <= 1 && room.code_version >= 90 && 2 * blocks <= fits;
+    const bool clusters = how.cluster.count() > 1;
     throw Error(
         Code::invalid_argument,
-        fmt::format("launch: {} blocks of {} threads with {} bytes of shared memory; this PE's {} multiprocessors of "
+        fmt::format("launch: {} blocks of {} threads with {} bytes of shared memory{}; this PE's {} multiprocessors of "
                     "GPU {}{} hold {} at once, and blocks that wait for each other must all be there. Use fewer "
                     "blocks, or say resident = false for a kernel that waits for nobody",
-                    blocks, threads, how.shared_bytes, multiprocessors_, gpu_->index(),
+                    blocks, threads, how.shared_bytes,
+                    clusters ? fmt::format(", in clusters of {}", how.cluster.count()) : std::string(),
+                    multiprocessors_, gpu_->index(),
                     sharing_ > 1 ? fmt::format(" (shared by {} PEs)", sharing_) : std::string(), fits));
+  }
+
+  /// How many blocks of that shape this PE's multiprocessors hold. A cluster needs neighbours: of those the GPU, and so
+  /// this PE's part of it, may hold fewer than its multiprocessors would.
+  std::uint64_t blocks_at_once(const Room& room, const detail::GpuLaunch& how) const {
+    const auto here = static_cast<std::uint64_t>(multiprocessors_);
+    const std::uint64_t blocks = static_cast<std::uint64_t>(room.blocks) * here, cluster = how.cluster.count();
+    if (cluster <= 1) return blocks;
+    const auto all = static_cast<std::uint64_t>(gpu_->multiprocessors());
+    return std::min(blocks, static_cast<std::uint64_t>(room.clusters) * here / all * cluster);
   }
 
   static detail::GpuLaunch shape_of(const LaunchConfig& config) {
@@ -255,30 +305,35 @@ class CudaPe final : public GpuPe {
             nullptr,     config.cooperative, config.programmatic};
   }
 
-  /// Blocks of a multiprocessor, or what CUDA said instead.
-  struct Room {
-    int blocks = 0, error = 0;
-  };
   Room room_for(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
-    const std::tuple key(kernel.entry, how.block.count(), how.shared_bytes);
+    const std::tuple key(kernel.entry, how.block.count(), how.shared_bytes, how.cluster.x, how.cluster.y,
+                         how.cluster.z);
     const std::lock_guard lock(mutex_);
-    const auto known = blocks_.find(key);
-    if (known != blocks_.end()) return known->second;
+    const auto known = rooms_.find(key);
+    if (known != rooms_.end()) return known->second;
     const cuda::Current current(gpu_->context());
     Room room;
     room.error = kernel.calls->blocks_per_multiprocessor(kernel.entry, how, &room.blocks);
-    if (room.error == 0) blocks_[key] = room;
+    if (room.error == 0) room.error = kernel.calls->code_version(kernel.entry, &room.code_version);
+    if (room.error == 0 && how.cluster.count() > 1) {
+      detail::GpuLaunch one = how;
+      one.grid = how.cluster;
+      one.programmatic = one.cooperative = false;
+      room.error = kernel.calls->clusters(kernel.entry, one, &room.clusters);
+    }
+    if (room.error == 0) rooms_[key] = room;
     return room;
   }
 
-  int blocks_per_multiprocessor(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
+  Room known_room(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
     const Room room = room_for(how, kernel);
     if (room.error != 0) {
       throw Error(Code::invalid_argument,
                   fmt::format("launch: {} threads with {} bytes of shared memory on GPU {}: {}", how.block.count(),
-                              how.shared_bytes, gpu_->index(), kernel.calls->error_text(room.error)));
+                              how.shared_bytes, gpu_->index(), kernel.calls->error_text(room.error)) +
+                      cuda::advice_on_launch(room.error, *gpu_));
     }
-    return room.blocks;
+    return room;
   }
 
   ProcessJob* job_;
@@ -294,13 +349,15 @@ class CudaPe final : public GpuPe {
   int threads_here_ = 0;           // PEs of this process on this GPU, this one among them
   std::vector<bool> on_this_gpu_;  // by rank of the World
   std::mutex mutex_;
-  std::map<std::tuple<const void*, std::uint64_t, std::size_t>, Room> blocks_;
+  std::map<std::tuple<const void*, std::uint64_t, std::size_t, std::uint32_t, std::uint32_t, std::uint32_t>, Room>
+      rooms_;
 };
 
 }  // namespace
 
 int gpu_count() { return cuda::gpu_count(); }
 bool processes_share_gpus() { return cuda::mps_answers(); }
+bool gpu_driver_is_broken() { return cuda::driver_is_broken(); }
 
 std::string why_no_gpu() {
   std::string why;

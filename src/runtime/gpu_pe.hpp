@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ namespace isotope::runtime {
 /// GPUs that this process sees, and why there are none.
 int gpu_count();
 std::string why_no_gpu();
+/// There is a driver, so there should be GPUs, and it cannot be used: why_no_gpu() says why.
+bool gpu_driver_is_broken();
 /// Whether kernels of several processes run on one GPU at the same time: there is an MPS.
 bool processes_share_gpus();
 
@@ -68,7 +71,11 @@ class GpuPe {
   /// This PE's share of its GPU.
   virtual int multiprocessors() const = 0;
   virtual int compute_capability() const = 0;
-  virtual std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, void* theirs) = 0;
+  /// A stream of its own, or for the user's `theirs`; of those it throws Error(invalid_argument) for the ones that a
+  /// World cannot rely on. `lost` is told when the GPU is lost to this process (cuda/queue.hpp).
+  using LossReport = std::function<void(const std::string&)>;
+  virtual std::shared_ptr<exec::StreamQueue> create_queue(exec::FailureProbe probe, LossReport lost) = 0;
+  virtual std::shared_ptr<exec::StreamQueue> wrap_queue(exec::FailureProbe probe, LossReport lost, void* theirs) = 0;
   /// Whether all blocks of such a launch fit on this PE's share at once.
   virtual bool fits(const LaunchConfig& config, const detail::GpuKernel& kernel) = 0;
   /// Throws Error(invalid_argument) for a launch that cannot be resident, with the numbers; not_supported for a kernel

@@ -14,24 +14,30 @@ namespace isotope::runtime {
 
 namespace {
 
-/// The GPU that this PE should drive, if any. Throws Error where one was asked for and cannot be had.
-std::optional<int> chosen_device(const Knobs& knobs, const bootstrap::Bootstrap& boot) {
+/// The GPU that this PE should drive, if any; where there should be one and it cannot be used, why not. Throws Error
+/// where one was asked for and cannot be had.
+std::optional<int> chosen_device(const Knobs& knobs, const bootstrap::Bootstrap& boot, std::string& why_not) {
   const int rank = boot.rank();
   const bool threads = boot.name() == "threads";
   const bool asked = knobs.platform == "cuda";
   if (knobs.platform == "cpu" || (!asked && !detail::has_gpu_code())) return std::nullopt;
   const int count = gpu_count();
   if (count == 0) {
-    if (!asked) return std::nullopt;
+    if (!asked) {
+      // Where there is no driver nobody expected a GPU.
+      if (gpu_driver_is_broken()) why_not = why_no_gpu();
+      return std::nullopt;
+    }
     throw Error(Code::not_supported,
                 fmt::format("ISOTOPE_PLATFORM is cuda, but {}; run with ISOTOPE_PLATFORM=cpu, or auto", why_no_gpu()),
                 rank);
   }
   // Left to itself a job does not choose what would be refused.
-  if (!asked && !threads && boot.size() > count && !processes_share_gpus()) {
+  const int used = knobs.device == "auto" ? count : 1;
+  if (!asked && !threads && boot.size() > used && !processes_share_gpus()) {
     log_info(fmt::format(
-        "{} processes and {} GPUs without MPS: kernels run on the CPU (isotope run --platform cuda brings MPS)",
-        boot.size(), count));
+        "{} processes on {} GPU{} without MPS: kernels run on the CPU (isotope run --platform cuda brings MPS)",
+        boot.size(), used, used == 1 ? "" : "s"));
     return std::nullopt;
   }
   if (knobs.device == "auto") return (threads ? rank : knobs.local_rank.value_or(rank)) % count;
@@ -46,13 +52,15 @@ std::optional<int> chosen_device(const Knobs& knobs, const bootstrap::Bootstrap&
   return index;
 }
 
+void note(PlatformBid& bid, const char* why_not) { std::snprintf(bid.why_not, sizeof bid.why_not, "%s", why_not); }
+
 /// The GPU, or null and why in the bid where the PE is free to do without. Throws Error where it is not.
 std::shared_ptr<GpuHold> take_gpu(int device, PlatformBid& bid) {
   try {
     return GpuHold::take(device);
   } catch (const Error& error) {
     if (bid.wish == Wish::cuda) throw;
-    std::snprintf(bid.why_not, sizeof bid.why_not, "%s", error.what());
+    note(bid, error.what());
     return nullptr;
   }
 }
@@ -72,7 +80,9 @@ Bidder make_bid(const Knobs& knobs, const bootstrap::Bootstrap& boot) {
   bid.host_heap_max = knobs.heap_max_bytes != 0 ? knobs.heap_max_bytes : os::memory_bytes();
   bid.heap_max = bid.host_heap_max;
   try {
-    const std::optional<int> device = chosen_device(knobs, boot);
+    std::string why_not;
+    const std::optional<int> device = chosen_device(knobs, boot, why_not);
+    note(bid, why_not.c_str());
     if (device) mine.gpu = take_gpu(*device, bid);
     if (mine.gpu == nullptr) return mine;
     bid.device = *device;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -96,6 +97,10 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   void fill_team(TeamRecord& record, int my_rank);
   std::shared_ptr<exec::StreamQueue> make_stream();
   std::shared_ptr<exec::StreamQueue> add_stream(std::shared_ptr<exec::StreamQueue> queue);
+  /// Those whose last handle is gone and whose work is done, out of streams_. Called with mutex_ held.
+  std::vector<std::shared_ptr<exec::StreamQueue>> take_unused_streams();
+  /// For queues on a GPU: this PE can do nothing any more, so the job is over.
+  std::function<void(const std::string&)> loss_report();
   TeamRecord& record_of(const Team& team, const char* call);
   // What a kernel recorded, in words (fault_error.cpp). Called with mutex_ held.
   Error fault_error(FaultRecord fault) const;
@@ -128,8 +133,8 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::mutex collective_mutex_;
   std::mutex mutex_;  // guards the four below
   std::vector<std::weak_ptr<TeamRecord>> teams_;
-  std::vector<std::shared_ptr<exec::StreamQueue>> streams_;      // [0] is the default one
-  std::map<void*, std::shared_ptr<exec::StreamQueue>> wrapped_;  // of the user's streams
+  std::vector<std::shared_ptr<exec::StreamQueue>> streams_;    // [0] is the default one
+  std::map<void*, std::weak_ptr<exec::StreamQueue>> wrapped_;  // of the user's streams
   bool fault_reported_ = false;
 };
 

@@ -1,5 +1,7 @@
 // Streams of a World, and what a wait that gave up becomes: recorded by the kernel, reported once by the host, then
 // cleared.
+#include <fmt/format.h>
+
 #include "runtime/end_process.hpp"
 #include "runtime/world_core.hpp"
 
@@ -20,35 +22,52 @@ std::shared_ptr<exec::StreamQueue> WorldCore::create_stream() {
 
 std::shared_ptr<exec::StreamQueue> WorldCore::make_stream() {
   const auto probe = [this] { return failure(true); };
-  return add_stream(gpu_ != nullptr ? gpu_->create_queue(probe, nullptr)
+  return add_stream(gpu_ != nullptr ? gpu_->create_queue(probe, loss_report())
                                     : exec::StreamQueue::create(exec_limits_, probe));
+}
+
+std::function<void(const std::string&)> WorldCore::loss_report() {
+  return [this](const std::string& what) {
+    abort(Code::kernel_failed, fmt::format("PE {} lost its GPU: {}", rank_, what), rank_);
+  };
 }
 
 std::shared_ptr<exec::StreamQueue> WorldCore::wrap_stream(void* theirs) {
   if (gpu_ == nullptr)
     throw Error(Code::not_supported, "wrap_stream: kernels of this PE run on the CPU, which has no CUDA streams",
                 rank_);
-  if (theirs == nullptr) {
-    throw Error(
-        Code::invalid_argument,
-        "wrap_stream: the stream is null, CUDA's default stream, which waits for all others and so for peers that "
-        "wait for this PE; pass one made with cudaStreamNonBlocking",
-        rank_);
-  }
   default_stream();  // the first of the list stays our own
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = wrapped_.find(theirs); known != wrapped_.end()) return known->second;
+    if (auto known = wrapped_[theirs].lock()) return known;
   }
-  auto queue = add_stream(gpu_->create_queue([this] { return failure(true); }, theirs));
+  auto queue = add_stream(gpu_->wrap_queue([this] { return failure(true); }, loss_report(), theirs));
   const std::lock_guard lock(mutex_);
-  return wrapped_.emplace(theirs, std::move(queue)).first->second;
+  auto& entry = wrapped_[theirs];
+  if (auto known = entry.lock()) return known;  // another thread's
+  entry = queue;
+  return queue;
 }
 
 std::shared_ptr<exec::StreamQueue> WorldCore::add_stream(std::shared_ptr<exec::StreamQueue> queue) {
+  std::vector<std::shared_ptr<exec::StreamQueue>> unused;  // they end outside of the lock
   const std::lock_guard lock(mutex_);
+  unused = take_unused_streams();
   streams_.push_back(queue);
   return queue;
+}
+
+std::vector<std::shared_ptr<exec::StreamQueue>> WorldCore::take_unused_streams() {
+  std::vector<std::shared_ptr<exec::StreamQueue>> unused;
+  for (std::size_t i = streams_.size(); i > 1; --i) {
+    auto& stream = streams_[i - 1];
+    // Nobody else holds it, so nobody can begin to use it, and what it still has to tell has been told.
+    if (stream.use_count() > 1 || !stream->idle() || stream->pending_failure()) continue;
+    unused.push_back(std::move(stream));
+    streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+  }
+  std::erase_if(wrapped_, [](const auto& entry) { return entry.second.expired(); });
+  return unused;
 }
 
 void WorldCore::launch(const LaunchConfig& config, const std::shared_ptr<exec::StreamQueue>& queue,

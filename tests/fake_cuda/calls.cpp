@@ -94,7 +94,13 @@ void reset(const Machine& machine) {
   state().machine = machine;
   state().calls.clear();
   state().exports.clear();
+  state().lost = CUDA_SUCCESS;
   t_failure = {};
+}
+
+void lose_gpu(CUresult with) {
+  const std::lock_guard lock(state().mutex);
+  state().lost = with;
 }
 
 void* plain_memory(int gpu, std::size_t bytes) {
@@ -114,7 +120,7 @@ CUresult cuGetErrorString(CUresult, const char** text) {
   return CUDA_SUCCESS;
 }
 CUresult cuDriverGetVersion(int* version) {
-  *version = 13000;
+  *version = state().machine.version;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int* count) {
@@ -151,12 +157,13 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
            : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ? machine.shares_memory
            : which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED                ? machine.fabric
            : which == CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED                         ? machine.multicast
-           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT                        ? 132
+           : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT                        ? machine.multiprocessors
+           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR                    ? 9
                                                                                       : 0;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
-  *can = 1;
+  *can = state().machine.reach_each_other;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice, CUdevice) {
@@ -179,6 +186,12 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
 CUresult cuCtxGetCurrent(CUcontext* context) {
   FAKE_CALL();
   *context = current();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice(CUdevice* device) {
+  FAKE_CALL();
+  if (current() == nullptr || current() == other_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = device_of(current());
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {

@@ -32,6 +32,9 @@ struct Machine {
   bool multicast = false;
   bool fabric = false;           // the attribute
   bool fabric_permitted = true;  // whether an export works, too
+  int multiprocessors = 132;     // of each GPU
+  bool reach_each_other = true;  // each GPU the memory of the others
+  int version = 13000;           // that the driver says; looked at once a process
 };
 
 /// What is there now. Everything in it must be given back.
@@ -46,6 +49,8 @@ void reset(const Machine& machine);
 Live live();
 /// The `nth` call of that name that this thread makes from now on fails. One at a time; nth 0: none does.
 void fail(const char* call, int nth, CUresult with = CUDA_ERROR_UNKNOWN);
+/// From now on, until reset(): work on streams ends with this error, as after a kernel with a bad address.
+void lose_gpu(CUresult with);
 /// How many calls of that name this process has made.
 int calls(const char* call);
 

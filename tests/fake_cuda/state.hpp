@@ -39,6 +39,12 @@ struct Mapping {
   bool accessible = false;
 };
 
+struct Stream {
+  CUcontext context = nullptr;
+  unsigned flags = 0;
+  std::vector<std::function<void()>> callbacks;  // that wait
+};
+
 struct State {
   std::mutex mutex;
   Machine machine;
@@ -49,10 +55,11 @@ struct State {
   std::map<CUdeviceptr, Mapping> mappings;
   std::map<CUdeviceptr, std::size_t> reservations;
   std::map<CUdeviceptr, std::pair<std::size_t, CUdevice>> plain;
-  std::map<void*, std::vector<std::function<void()>>> streams;  // with the callbacks that wait
+  std::map<void*, Stream> streams;
   std::set<void*> events, registered;
   std::map<void*, std::size_t> pinned;
   std::uint64_t next = 1;
+  CUresult lost = CUDA_SUCCESS;  // what work on a lost GPU ends with
 };
 
 State& state();

@@ -5,7 +5,7 @@
 namespace fake_cuda {
 
 CUresult known_stream(CUstream stream) {
-  return stream == nullptr || state().streams.count(stream) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return stream == nullptr || state().streams.count(stream) != 0 ? state().lost : CUDA_ERROR_INVALID_HANDLE;
 }
 
 namespace {
@@ -19,10 +19,24 @@ CUresult known_event(CUevent event) {
 }  // namespace
 
 // -----------------------------------------------------------------
-CUresult cuStreamCreate(CUstream* stream, unsigned) {
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   FAKE_CALL_IN_CONTEXT();
   *stream = static_cast<CUstream>(token());
-  state().streams[*stream];
+  state().streams[*stream] = {current(), flags, {}};
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  FAKE_CALL();
+  const auto found = state().streams.find(stream);
+  if (found == state().streams.end()) return CUDA_ERROR_INVALID_HANDLE;
+  *context = found->second.context;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
+  FAKE_CALL();
+  const auto found = state().streams.find(stream);
+  if (found == state().streams.end()) return CUDA_ERROR_INVALID_HANDLE;
+  *flags = found->second.flags;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamDestroy(CUstream stream) {
@@ -42,8 +56,8 @@ CUresult cuStreamSynchronize(CUstream stream) {
   std::vector<std::function<void()>> callbacks;
   {
     FAKE_CALL_IN_CONTEXT();
-    if (known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream != nullptr) callbacks.swap(state().streams[stream]);
+    if (const CUresult result = known_stream(stream); result != CUDA_SUCCESS) return result;
+    if (stream != nullptr) callbacks.swap(state().streams[stream].callbacks);
   }
   for (const auto& callback : callbacks) callback();
   return CUDA_SUCCESS;
@@ -55,7 +69,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void* data) {
   FAKE_CALL();
   if (stream == nullptr || known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
-  state().streams[stream].push_back([fn, data] { fn(data); });
+  state().streams[stream].callbacks.push_back([fn, data] { fn(data); });
   return CUDA_SUCCESS;
 }
 CUresult cuEventCreate(CUevent* event, unsigned) {

@@ -1,6 +1,9 @@
 // Kernels over several PEs: puts, signals and waits between kernels of different PEs, on streams, with PEs out of step.
 #include <chrono>
+#include <filesystem>
 #include <random>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -138,6 +141,48 @@ TEST_P(LaunchTest, StreamsRunBesideEachOther) {
     while (!a.idle() && std::chrono::steady_clock::now() - start < std::chrono::seconds(10)) std::this_thread::yield();
     EXPECT_TRUE(a.idle()) << "work never started by itself";
     EXPECT_EQ(value_of(world, ping), 6u);
+    world.synchronize();
+    world.barrier();
+  });
+}
+
+/// Threads of this process.
+std::size_t threads_now() {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) count += entry.exists();
+  return count;
+}
+
+// A stream on the CPU has a thread, once it has worked by itself.
+TEST_P(LaunchTest, StreamsGoWithTheirLastHandle) {
+  run([](World& world) {
+    world.barrier();
+    const std::size_t before = threads_now();
+    auto flag = world.alloc_epoch();
+    constexpr std::uint64_t kStreams = 60;
+    for (std::uint64_t i = 0; i < kStreams; ++i) {
+      Stream stream = world.create_stream();
+      world.launch<send_one>({.stream = stream}, world.team(), flag.get(), world.rank());
+      const auto start = std::chrono::steady_clock::now();
+      while (!stream.idle() && std::chrono::steady_clock::now() - start < std::chrono::seconds(10))
+        std::this_thread::yield();
+    }
+    if (!world.drives_gpu()) EXPECT_LE(threads_now(), before + 6 * static_cast<std::size_t>(world.size()));
+    world.synchronize();
+    EXPECT_EQ(value_of(world, flag), kStreams);
+    // What a dropped stream still had to do is done, and what it had to tell is told.
+    for (int i = 0; i < 3; ++i) {
+      Stream stream = world.create_stream();
+      world.launch<send_one>({.stream = stream}, world.team(), flag.get(), world.rank());
+      if (i == 1) stream.call([] { throw std::runtime_error("of a stream that is gone"); });
+    }
+    try {
+      world.synchronize();
+      ADD_FAILURE() << "nothing was told";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("of a stream that is gone"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(value_of(world, flag), kStreams + 3);
     world.synchronize();
     world.barrier();
   });

@@ -24,6 +24,11 @@ struct GpuCalls {
   /// How many blocks of that shape one multiprocessor holds at once.
   int (*blocks_per_multiprocessor)(const void* entry, const GpuLaunch& how, int* blocks);
   const char* (*error_text)(int error);
+  /// How many clusters of that shape the GPU holds at once.
+  int (*clusters)(const void* entry, const GpuLaunch& how, int* clusters) = nullptr;
+  /// The oldest kind of GPU that the code was written for, as far as its instructions go: 80 for compute_80, also where
+  /// the driver has made it into code for sm_90.
+  int (*code_version)(const void* entry, int* version) = nullptr;
 };
 
 struct GpuKernel {

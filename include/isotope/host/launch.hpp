@@ -28,10 +28,11 @@ struct LaunchConfig {
   /// blocks.
   bool resident = true;
   bool cooperative = false;  // the driver starts all blocks or none
-  Dim3 cluster = 1;          // blocks of a thread block cluster
+  Dim3 cluster = 1;          // blocks of a thread block cluster; all clusters must fit at once, as all blocks must
   /// Programmatic dependent launch: may come to the GPU while the kernel before it still runs, and calls
   /// await_previous_kernel (device/kernel_order.hpp) before it touches what that one does. Where both do not fit on
-  /// this PE's share of the GPU at once, or PEs that are threads share one, it follows as always.
+  /// this PE's share of the GPU at once, or PEs that are threads share one, or the kernel was compiled for GPUs before
+  /// sm_90, which cannot wait there, it follows as always.
   bool programmatic = false;
 };
 

@@ -180,7 +180,9 @@ class World {
   int multiprocessors() const;
   /// Of its GPU, ten times the major number and the minor one: 90 for sm_90. 0 on the CPU.
   int compute_capability() const;
-  /// A CUDA stream of the caller's, as one of this World's. It stays the caller's to destroy, after the World.
+  /// A CUDA stream of the caller's, as one of this World's. It stays the caller's to destroy, after the World. Throws
+  /// Error(invalid_argument) for a default stream, for one of another GPU or context, and, where PEs that are threads
+  /// share a GPU, for one made without cudaStreamNonBlocking.
   Stream wrap_stream(void* cuda_stream);
   /// The default stream.
   Stream stream() const;

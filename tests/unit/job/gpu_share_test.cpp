@@ -54,6 +54,24 @@ TEST(GpuShare, GpusAreThoseThatPesSee) {
   EXPECT_EQ(gpu_count(options), 3);
 }
 
+// ISOTOPE_DEVICE is the same for all PEs, so it puts all of them on one GPU.
+TEST(GpuShare, ADeviceForAllIsOneGpu) {
+  testing::FakeMps mps;
+  mps.set("CUDA_VISIBLE_DEVICES", "0,1,2,3");
+  JobOptions options = on_cuda(4);
+  EXPECT_EQ(plan_gpu_share(options, false).how, How::none);
+  options.env = {{"ISOTOPE_DEVICE", "auto"}};
+  EXPECT_EQ(plan_gpu_share(options, false).how, How::none);
+  options.env = {{"ISOTOPE_DEVICE", "2"}};
+  const GpuShare share = plan_gpu_share(options, false);
+  EXPECT_EQ(share.how, How::own_mps);
+  EXPECT_EQ(share.gpus, 1);
+  EXPECT_EQ(gpu_share_environment(options, share, 0, "/f").at(0).second, "25");
+  mps.set("CUDA_VISIBLE_DEVICES", "");
+  options.pes = 1;
+  EXPECT_EQ(plan_gpu_share(options, false).how, How::none);
+}
+
 TEST(GpuShare, PesAreDealtToGpusInTurn) {
   for (const int pes : {1, 2, 3, 5, 8}) {
     for (const int gpus : {1, 2, 3, 8}) {

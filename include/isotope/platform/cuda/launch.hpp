@@ -43,32 +43,42 @@ inline cudaError_t allow_shared(const void* entry, std::size_t bytes) {
                               most - static_cast<int>(attributes.sharedSizeBytes));
 }
 
+/// A launch in the runtime's own words. Points into itself.
+struct RuntimeLaunch {
+  explicit RuntimeLaunch(const detail::GpuLaunch& how) {
+    config.gridDim = {how.grid.x, how.grid.y, how.grid.z};
+    config.blockDim = {how.block.x, how.block.y, how.block.z};
+    config.dynamicSmemBytes = how.shared_bytes;
+    config.stream = static_cast<cudaStream_t>(how.stream);
+    unsigned count = 0;
+    if (how.cooperative) {
+      attributes[count].id = cudaLaunchAttributeCooperative;
+      attributes[count++].val.cooperative = 1;
+    }
+    if (how.cluster.count() > 1) {
+      attributes[count].id = cudaLaunchAttributeClusterDimension;
+      attributes[count].val.clusterDim.x = how.cluster.x;
+      attributes[count].val.clusterDim.y = how.cluster.y;
+      attributes[count++].val.clusterDim.z = how.cluster.z;
+    }
+    if (how.programmatic) {
+      attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    config.attrs = attributes;
+    config.numAttrs = count;
+  }
+  RuntimeLaunch(const RuntimeLaunch&) = delete;
+  RuntimeLaunch& operator=(const RuntimeLaunch&) = delete;
+
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute attributes[3];
+};
+
 inline int launch_entry(const void* entry, const detail::GpuLaunch& how, void** arguments) {
   if (const cudaError_t error = allow_shared(entry, how.shared_bytes); error != cudaSuccess) return outcome(error);
-  cudaLaunchConfig_t config{};
-  config.gridDim = {how.grid.x, how.grid.y, how.grid.z};
-  config.blockDim = {how.block.x, how.block.y, how.block.z};
-  config.dynamicSmemBytes = how.shared_bytes;
-  config.stream = static_cast<cudaStream_t>(how.stream);
-  cudaLaunchAttribute attributes[3];
-  unsigned count = 0;
-  if (how.cooperative) {
-    attributes[count].id = cudaLaunchAttributeCooperative;
-    attributes[count++].val.cooperative = 1;
-  }
-  if (how.cluster.count() > 1) {
-    attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count].val.clusterDim.x = how.cluster.x;
-    attributes[count].val.clusterDim.y = how.cluster.y;
-    attributes[count++].val.clusterDim.z = how.cluster.z;
-  }
-  if (how.programmatic) {
-    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  config.attrs = attributes;
-  config.numAttrs = count;
-  return outcome(cudaLaunchKernelExC(&config, entry, arguments));
+  const RuntimeLaunch launch(how);
+  return outcome(cudaLaunchKernelExC(&launch.config, entry, arguments));
 }
 
 inline int blocks_per_multiprocessor(const void* entry, const detail::GpuLaunch& how, int* blocks) {
@@ -77,9 +87,23 @@ inline int blocks_per_multiprocessor(const void* entry, const detail::GpuLaunch&
                                                                how.shared_bytes));
 }
 
+inline int clusters_on_gpu(const void* entry, const detail::GpuLaunch& how, int* clusters) {
+  if (const cudaError_t error = allow_shared(entry, how.shared_bytes); error != cudaSuccess) return outcome(error);
+  const RuntimeLaunch launch(how);
+  return outcome(cudaOccupancyMaxActiveClusters(clusters, entry, &launch.config));
+}
+
+inline int code_version(const void* entry, int* version) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, entry);
+  *version = attributes.ptxVersion < attributes.binaryVersion ? attributes.ptxVersion : attributes.binaryVersion;
+  return outcome(error);
+}
+
 inline const char* runtime_error_text(int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }
 
-inline constexpr detail::GpuCalls kRuntimeCalls{&launch_entry, &blocks_per_multiprocessor, &runtime_error_text};
+inline constexpr detail::GpuCalls kRuntimeCalls{&launch_entry, &blocks_per_multiprocessor, &runtime_error_text,
+                                                &clusters_on_gpu, &code_version};
 inline const int kNoted = detail::note_gpu_code();
 
 template <auto Kernel, int MaxThreads, class... P>

@@ -1,0 +1,63 @@
+// Drivers that are of no use. A process looks at its driver once, so each is looked at by processes of its own.
+#include <utility>
+
+#include "gpu_job.hpp"
+
+namespace isotope {
+namespace {
+
+class NoDriver : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override { detail::note_gpu_code(); }  // as a file that nvcc compiled does
+
+  /// What the PEs of such a job say on standard error.
+  static std::string said_by(const fake_cuda::Machine& machine, const char* platform, Code code,
+                             const std::string& part) {
+    fake_cuda::reset(machine);
+    ::setenv("ISOTOPE_PLATFORM", platform, 1);
+    ::testing::internal::CaptureStderr();
+    const auto pe_main = [&] {
+      try {
+        World world = init();
+        EXPECT_EQ(code, Code::ok);
+        EXPECT_FALSE(world.drives_gpu());
+        auto x = world.alloc<int>(10);
+        x[3] = world.rank();
+        world.barrier();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code) << error.what();
+        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+      }
+    };
+    if (code != Code::ok) {
+      testing::run_to_a_bad_end({GetParam(), false}, pe_main);
+    } else {
+      const JobResult result = run_processes({.pes = GetParam(), .timeout = std::chrono::seconds(60)}, [&] {
+        pe_main();
+        return ::testing::Test::HasFailure() ? 1 : 0;
+      });
+      EXPECT_EQ(result.exit_code, 0) << result.message;
+    }
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    return said;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Pes, NoDriver, ::testing::Values(1, 2, 5));
+
+TEST_P(NoDriver, TooOld) {
+  const std::string what = "the NVIDIA driver supports CUDA 11.8; 12.0 or newer is needed";
+  said_by({.version = 11080}, "cuda", Code::not_supported, what);
+  // Left to itself the job goes on on the CPU. There is a driver, so somebody expects to use GPUs: they are told, once.
+  const std::string said = said_by({.version = 11080}, "auto", Code::ok, "");
+  EXPECT_NE(said.find("kernels run on the CPU: PE 0: " + what), std::string::npos) << said;
+  EXPECT_EQ(said.find("kernels run"), said.rfind("kernels run")) << said;
+  EXPECT_EQ(said_by({.version = 11080}, "cpu", Code::ok, ""), "");
+}
+
+TEST_P(NoDriver, ShowsNoGpu) {
+  said_by({.gpus = 0}, "cuda", Code::not_supported, "the NVIDIA driver finds no GPU");
+  EXPECT_EQ(said_by({.gpus = 0}, "auto", Code::ok, ""), "");
+}
+
+}  // namespace
+}  // namespace isotope

@@ -1,0 +1,96 @@
+// PEs that cannot be on their GPU together are refused, all of them, before anything runs.
+#include <filesystem>
+#include <fstream>
+
+#include "gpu_job.hpp"
+
+namespace isotope {
+namespace {
+
+class GpuResidency : public testing::GpuJobTest {
+ protected:
+  void SetUp() override {
+    GpuJobTest::SetUp();
+    char name[] = "/tmp/isotope-no-mps-XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    pipes_ = name;
+    ::setenv("CUDA_MPS_PIPE_DIRECTORY", pipes_.c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+    ::unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+    ::unsetenv("ISOTOPE_DEVICE");
+    ::unsetenv("ISOTOPE_ALLOW_TIME_SLICING");
+    std::filesystem::remove_all(pipes_);
+    GpuJobTest::TearDown();
+  }
+  /// From now on an MPS answers.
+  void bring_mps() const { std::ofstream(pipes_ + "/control") << "\n"; }
+
+  /// Every PE's init() fails alike and leaves nothing.
+  void all_refuse(Code code, const std::vector<std::string>& parts) {
+    testing::run_to_a_bad_end(GetParam(), [&] {
+      const auto [found, text] = error_of([] { init(); });
+      EXPECT_EQ(found, code) << text;
+      for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+    });
+  }
+
+  std::string pipes_;
+};
+ISOTOPE_ALL_SHAPES(GpuResidency);
+
+TEST_P(GpuResidency, MorePesThanMultiprocessors) {
+  const int pes = GetParam().pes;
+  if (pes == 1) return;
+  bring_mps();
+  fake_cuda::reset({.gpus = 1, .multiprocessors = pes - 1});
+  all_refuse(Code::not_supported, {std::to_string(pes) + " PEs share GPU 0",
+                                   "may use " + std::to_string(pes - 1) + " multiprocessors", "fewer PEs"});
+  fake_cuda::reset({.gpus = 1, .multiprocessors = pes});
+  run([](World& world) { EXPECT_EQ(world.multiprocessors(), 1); });
+}
+
+// The driver of a client shows what its percentage leaves.
+TEST_P(GpuResidency, SharesOfMpsThatComeToMoreThanTheGpu) {
+  if (GetParam().threads) return;
+  const int pes = GetParam().pes;
+  bring_mps();
+  ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50", 1);
+  fake_cuda::reset({.gpus = 1, .multiprocessors = 66});
+  run([=](World& world) { EXPECT_EQ(world.multiprocessors(), pes <= 2 ? 66 : 66 * 100 / (50 * pes)); });
+}
+
+TEST_P(GpuResidency, ProcessesWithoutMps) {
+  const int pes = GetParam().pes;
+  if (GetParam().threads || pes == 1) return;
+  fake_cuda::reset({.gpus = 1});
+  all_refuse(Code::not_supported, {"share GPU 0 without MPS", "--allow-time-slicing", "isotope run --platform cuda"});
+  // On GPUs of their own they need none, unless all are told to use the same.
+  fake_cuda::reset({.gpus = 8});
+  run([](World& world) { EXPECT_EQ(world.multiprocessors(), 132); });
+  ::setenv("ISOTOPE_DEVICE", "3", 1);
+  all_refuse(Code::not_supported, {"share GPU 3 without MPS"});
+  ::setenv("ISOTOPE_ALLOW_TIME_SLICING", "1", 1);
+  run([](World& world) { EXPECT_EQ(world.multiprocessors(), 132); });
+}
+
+TEST_P(GpuResidency, ADeviceThatIsNotThere) {
+  bring_mps();
+  fake_cuda::reset({.gpus = 2});
+  for (const char* device : {"2", "-1", "one"}) {
+    ::setenv("ISOTOPE_DEVICE", device, 1);
+    all_refuse(Code::out_of_range,
+               {std::string("ISOTOPE_DEVICE is '") + device + "'", "sees 2 GPUs", "auto or 0 to 1"});
+  }
+}
+
+// PEs that are threads map each other's memory for each other's GPUs.
+TEST_P(GpuResidency, GpusThatDoNotReachEachOther) {
+  if (!GetParam().threads || GetParam().pes == 1) return;
+  fake_cuda::reset({.gpus = 2, .reach_each_other = false});
+  all_refuse(Code::system, {"cannot reach the memory of PE", "isotope info"});
+}
+
+}  // namespace
+}  // namespace isotope

@@ -1,0 +1,168 @@
+// Streams of a World: the user's own ones that it takes, and those whose last handle is gone.
+#include <cstdlib>
+
+#include "cuda/gpu.hpp"
+#include "gpu_job.hpp"
+
+namespace isotope {
+namespace {
+
+class GpuStreams : public testing::GpuJobTest {
+ protected:
+  /// A stream as the user's program makes one, on any GPU, and its end.
+  struct Users {
+    Users(int device, unsigned flags) : gpu(device) {
+      const cuda::Current current(gpu.context());
+      gpu.calls().cuStreamCreate(&stream, flags);
+    }
+    ~Users() { gpu.calls().cuStreamDestroy(stream); }
+    Users(const Users&) = delete;
+    Users& operator=(const Users&) = delete;
+    cuda::Gpu gpu;
+    CUstream stream = nullptr;
+  };
+  static void refused(World& world, void* stream, const std::vector<std::string>& parts) {
+    const auto [code, text] = error_of([&] { world.wrap_stream(stream); });
+    EXPECT_EQ(code, Code::invalid_argument) << text;
+    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+};
+ISOTOPE_ALL_SHAPES(GpuStreams);
+
+TEST_P(GpuStreams, DefaultStreamsAreRefused) {
+  run([](World& world) {
+    refused(world, nullptr, {"null", "waits for all others", "cudaStreamNonBlocking"});
+    refused(world, CU_STREAM_LEGACY, {"cudaStreamLegacy", "waits for all others"});
+    refused(world, CU_STREAM_PER_THREAD, {"another stream on each thread"});
+  });
+}
+
+TEST_P(GpuStreams, OfTheOwnGpuAreTaken) {
+  run([](World& world) {
+    Users users(world.rank() % 8, CU_STREAM_NON_BLOCKING);
+    {
+      Stream wrapped = world.wrap_stream(users.stream);
+      bool called = false;
+      wrapped.call([&] { called = true; });
+      world.wrap_stream(users.stream).synchronize();
+      EXPECT_TRUE(called) << "the same stream twice is one";
+    }
+    world.barrier();
+  });
+}
+
+TEST_P(GpuStreams, OfAnotherGpuAreRefused) {
+  run([](World& world) {
+    const int own = world.rank() % 8, other = (world.rank() + 3) % 8;
+    Users users(other, CU_STREAM_NON_BLOCKING);
+    refused(world, users.stream,
+            {"belongs to GPU " + std::to_string(other), "on GPU " + std::to_string(own), "cudaSetDevice"});
+    world.barrier();
+  });
+}
+
+// What a thread does on the default stream would wait for the kernels of PEs that share its GPU.
+TEST_P(GpuStreams, ThatWaitForTheDefaultStreamAreRefusedWherePesShareOne) {
+  fake_cuda::reset({.gpus = GetParam().threads ? 1 : 8});
+  run([threads = GetParam().threads](World& world) {
+    Users users(threads ? 0 : world.rank(), CU_STREAM_DEFAULT);
+    if (threads && world.size() > 1) {
+      refused(world, users.stream, {"PEs that are threads share GPU 0", "cudaStreamNonBlocking"});
+    } else {
+      world.wrap_stream(users.stream).synchronize();
+    }
+    world.barrier();
+  });
+}
+
+TEST_P(GpuStreams, GoWithTheirLastHandle) {
+  run([](World& world) {
+    world.synchronize();
+    const fake_cuda::Live before = live_on_all(world);
+    for (int i = 0; i < 50; ++i) {
+      Stream stream = world.create_stream();
+      Stream copy = stream;
+      stream = {};
+      copy.call([] {});
+    }
+    world.create_stream();
+    const fake_cuda::Live after = live_on_all(world);
+    EXPECT_LE(after.streams, before.streams + 2 * world.size());
+  });
+}
+
+// What it still had to tell is told by the World.
+TEST_P(GpuStreams, AFailureOutlivesTheHandle) {
+  run([](World& world) {
+    {
+      Stream stream = world.create_stream();
+      stream.call([] { throw std::runtime_error("of a stream that is gone"); });
+    }
+    const auto [code, text] = error_of([&] { world.synchronize(); });
+    EXPECT_EQ(code, Code::kernel_failed);
+    EXPECT_NE(text.find("of a stream that is gone"), std::string::npos) << text;
+    world.synchronize();
+    world.barrier();
+  });
+}
+
+class GpuStreamCount : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("ISOTOPE_PLATFORM", "cuda", 1);
+    if (const char* text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS")) before_ = text;
+    ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4", 1);
+    fake_cuda::reset({.gpus = 1});
+  }
+  void TearDown() override {
+    if (before_.empty()) {
+      ::unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    } else {
+      ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", before_.c_str(), 1);
+    }
+    EXPECT_EQ(fake_cuda::live(), fake_cuda::Live{});
+  }
+  static std::string said_with(int streams) {
+    ::testing::internal::CaptureStderr();
+    {
+      World world = init();
+      std::vector<Stream> all{world.stream()};
+      while (static_cast<int>(all.size()) < streams) all.push_back(world.create_stream());
+    }
+    return ::testing::internal::GetCapturedStderr();
+  }
+  std::string before_;
+};
+
+TEST_F(GpuStreamCount, MoreThanQueuesAreWarnedOfOnce) {
+  EXPECT_EQ(said_with(4), "");
+  const std::string said = said_with(7);
+  EXPECT_NE(said.find("GPU 0 has 5 streams of this process and 4 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("hardware queues"), said.rfind("hardware queues")) << said;
+}
+
+// Those of all its PEs that are on one GPU.
+TEST_F(GpuStreamCount, ThreadsCountTogether) {
+  ::testing::internal::CaptureStderr();
+  run_threads(5, [] {
+    World world = init();
+    world.stream();
+    world.barrier();
+  });
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("GPU 0 has 5 streams"), std::string::npos) << said;
+}
+
+TEST_F(GpuStreamCount, DroppedOnesCountNoMore) {
+  ::testing::internal::CaptureStderr();
+  {
+    World world = init();
+    for (int i = 0; i < 20; ++i) world.create_stream();
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace isotope
