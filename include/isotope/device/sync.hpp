@@ -160,10 +160,11 @@ ISOTOPE_HD Opposite opposite_of(G group, const Team& team, Where where) {
 template <class ToldAll>
 ISOTOPE_HD bool meet_opposite(const Team& team, const Opposite& other, std::uint64_t round, Order order, Call call,
                               const ToldAll& told_all) {
-  const bool asks = !team.stopped();
-  if (asks && other.theirs != nullptr) store_to(team.reach(), other.theirs, round, order_of_raising(order));
+  // Written out for each way: as one condition it is looked at twice in every barrier.
+  if (team.stopped()) return told_all(), false;
+  if (other.mine == nullptr) return told_all(), true;
+  store_to(team.reach(), other.theirs, round, order_of_raising(order));
   told_all();
-  if (!asks || other.mine == nullptr) return asks;
   Patience patience(team);
   return wait_for_word(patience, other.mine, Cmp::ge, round, order_of_waiting(order), team.world_rank(other.peer),
                        call);
