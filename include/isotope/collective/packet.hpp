@@ -10,6 +10,9 @@
 // are on their own. All ones is a NaN of every float type. A half that is all ones is sent with the signs of its
 // elements cleared, which is NaN still: no number is lost. Integers have nothing to spare.
 //
+// Rounds are counted in 64 bits, of which Ll8 sends the lower half. A word that no round has written for 2^32 rounds
+// would pass for the next one's, so packet_rounds.hpp clears Ll8 slots four times as often.
+//
 // send: by one thread, to the slot's address on the receiver. peek: one look at the receiver's own; arrived tells
 // whether it is of that round, and data takes it out.
 #pragma once
@@ -28,6 +31,8 @@ struct Ll8 {
   static constexpr SlotKind kKind = SlotKind::ll8;
   static constexpr int kBytes = 4;
   static constexpr bool kClears = false;
+  /// Rounds after which slots are cleared.
+  static constexpr std::uint64_t kOldest = std::uint64_t{1} << 30;
   using Data = std::uint32_t;
   using Raw = std::uint64_t;
 
@@ -42,6 +47,10 @@ struct Ll8 {
     return static_cast<std::uint32_t>(raw >> 32) == static_cast<std::uint32_t>(round);
   }
   ISOTOPE_HD static Data data(Raw raw) { return static_cast<Data>(raw); }
+  /// As of the round before.
+  ISOTOPE_HD static void clear(char* slot, std::size_t word, std::uint64_t round) {
+    store(reinterpret_cast<std::uint64_t*>(slot) + word, (round - 1) << 32);
+  }
   ISOTOPE_HD static void give_up(const Patience& patience, Call call, const char* slot, std::size_t word,
                                  std::uint64_t round, Raw raw, int from) {
     const auto* at = reinterpret_cast<const std::uint32_t*>(slot) + 2 * word + 1;

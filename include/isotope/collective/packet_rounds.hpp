@@ -1,6 +1,7 @@
 // Rounds of packets: every member sends words to every other one and takes what they send, with no flag besides.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -161,6 +162,11 @@ ISOTOPE_HD bool each_of_all(const Stage<G>& on, Patience& patience, const char* 
   return true;
 }
 
+/// By a thread: its share of the words of all slots of a round.
+ISOTOPE_GPU_COLD void clear_ll8(char* slots, std::size_t words, Workers workers, std::uint64_t round) {
+  for (std::size_t word = workers.rank; word < words; word += workers.count) Ll8::clear(slots, word, round);
+}
+
 /// One round, the call's first or a later one. This thread's words of what goes `out`; where `Alike`, all members get
 /// the same.
 ///   take(word, each)        each(step) waits for the members' words and calls step(k, data) for all in rank order, its
@@ -190,6 +196,9 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoin
     return send_to_all<P, Alike>(on, out, share, round, ahead);
   };
   bool well = send();
+  // Asked for while words are on their way. By every thread, before any of them changes it.
+  [[maybe_unused]] std::uint64_t ll8_age = 0;
+  if constexpr (std::same_as<P, Ll8>) ll8_age = round - words->ll8_cleared[round % 2];
   if (well) {
     if constexpr (P::kClears) {
       // The slots of the round before: everyone has sent its words of this round, or will not until it has read those.
@@ -230,6 +239,14 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoin
     if (on.group.is_leader()) {
       words->lamport_bytes[(round + 2) % 3] = 0;
       words->lamport_bytes[round % 3] = count * P::kBytes;
+    }
+  }
+  if constexpr (std::same_as<P, Ll8>) {
+    // Nobody writes there again before it has heard from this PE in the next round.
+    if (ll8_age >= Ll8::kOldest) {
+      const auto slots = static_cast<std::size_t>(on.channel.workspace().members());
+      clear_ll8(on.channel.slots(P::kKind, round), slots * stride / sizeof(typename P::Raw), {first, step}, round);
+      if (on.group.is_leader()) words->ll8_cleared[round % 2] = round;
     }
   }
   end_round(on, counter, round);

@@ -289,17 +289,18 @@ ISOTOPE_HD bool grid_sync(const Team& team, CallSite site = CallSite::current())
     well = !team.stopped();
     if (well) {
       // Each block adds 1 and the first one what is missing to 2^32, so the high half counts completed rounds whatever
-      // the number of blocks.
+      // the number of blocks. That half may come round again: what counts is which of two words is ahead.
       std::uint64_t* word = &team.state().grid;
       constexpr std::uint64_t kRound = std::uint64_t{1} << 32;
       const std::uint64_t mine = block.rank() == 0 ? kRound - (block.grid_size() - 1) : 1;
       const std::uint64_t before = fetch_add(word, mine, Order::acq_rel, Scope::device);
       const std::uint64_t target = (before / kRound + 1) * kRound;
-      if (before + mine < target) {
+      const auto is_met = [&](std::uint64_t found) { return static_cast<std::int64_t>(found - target) >= 0; };
+      if (!is_met(before + mine)) {
         detail::Patience patience(team);
         const auto look = [&] { return load(word, detail::order_of_polls(Order::acquire), Scope::device); };
         std::uint64_t found = look();
-        while (found < target || !detail::settle(word, Cmp::ge, target, Order::acquire, Scope::device, found)) {
+        while (!is_met(found) || !detail::settle(word, Cmp::ge, target, Order::acquire, Scope::device, found)) {
           if (!patience.go_on()) {
             patience.give_up({"grid_sync", site}, word, Cmp::ge, target, found, kNoPe);
             well = false;
