@@ -109,18 +109,25 @@ void Collectives::clear_lamport_slots() {
 
 void Collectives::recover(CallSite site) {
   require_member("recover", site);
+  std::exception_ptr untold;
   try {
     world_->synchronize();
-  } catch (const Error&) {
-    // Of calls that are past: what ended the job is thrown again by the barrier.
+  } catch (const Error& error) {
+    if (error.code() == Code::invalid_argument) throw;  // called where it would wait for itself
+    // Calls that were not met are why this is called. What ended the job is thrown again by the barrier.
+    if (error.code() != Code::timeout && error.code() != Code::mismatch) untold = std::current_exception();
   }
+  // Who gave up first waits here for members that come to the call later: they wait a deadline there, too, and may have
+  // come nearly a deadline late.
+  constexpr std::uint64_t kDeadlines = 3;
   // Nobody's kernels write here any more, then nobody's may before all are done.
-  world_->barrier(team_, site);
+  world_->barrier_of("recover", team_, kDeadlines, site);
   const std::vector<char> zeros(Workspace::channel_bytes(workspace_.members(), workspace_.slot_bytes()));
   for (int c = 0; c < workspace_.channels(); ++c) memory_.write(zeros, static_cast<std::size_t>(c) * zeros.size());
   clear_lamport_slots();
   stops_ = load(&team_.state().stops);
-  world_->barrier(team_, site);
+  world_->barrier_of("recover", team_, kDeadlines, site);
+  if (untold) std::rethrow_exception(untold);
 }
 
 Collectives::LeastGpu Collectives::least_gpu(CallSite site) const {

@@ -17,7 +17,17 @@ Error error_from(const bootstrap::AbortNotice& notice, int pe) {
   return Error(notice.code, notice.message, pe, notice.peer);
 }
 
-std::vector<std::byte> Exchange::allgather(const char* call, std::span<const std::byte> mine, CallSite site) {
+namespace {
+
+std::uint64_t times(std::uint64_t ns, std::uint64_t factor) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  return ns > kMost / factor ? kMost : ns * factor;
+}
+
+}  // namespace
+
+std::vector<std::byte> Exchange::allgather(const char* call, std::span<const std::byte> mine, CallSite site,
+                                           std::uint64_t deadlines) {
   const auto members = static_cast<std::size_t>(team_.size());
   std::vector<std::byte> all(mine.size() * members);
   std::size_t done = 0;
@@ -27,7 +37,7 @@ std::vector<std::byte> Exchange::allgather(const char* call, std::span<const std
     const std::size_t part = std::min(mine.size() - done, kExchangeBytes);
     const std::uint64_t round = ++round_;
     post(round, call, mine.subspan(done, part));
-    await_all(round, call, site);
+    await_all(round, call, site, times(deadline_ns_, deadlines));
     check_calls(round, call, part, site);
     for (int member = 0; member < team_.size(); ++member) {
       const ExchangeRound& theirs = team_.at(cell_, member)->rounds[round % 2];
@@ -48,8 +58,8 @@ void Exchange::post(std::uint64_t round, const char* call, std::span<const std::
   store(&cell_->arrived, round, Order::release);
 }
 
-void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
-  const auto deadline = os::Deadline::after_ns(deadline_ns_);
+void Exchange::await_all(std::uint64_t round, const char* call, CallSite site, std::uint64_t deadline_ns) {
+  const auto deadline = os::Deadline::after_ns(deadline_ns);
   std::uint32_t polls = 0;
   for (int member = 0; member < team_.size(); ++member) {
     const TeamCell& theirs = *team_.at(cell_, member);
@@ -76,8 +86,10 @@ void Exchange::await_all(std::uint64_t round, const char* call, CallSite site) {
         segment_->abort(
             world_rank(),
             {Code::timeout, world_rank(), first, 0,
-             fmt::format("PE {} waited {:.3g} s (ISOTOPE_WAIT_DEADLINE) in {} at {}:{} for {}", world_rank(),
-                         static_cast<double>(deadline_ns_) * 1e-9, call, site.file, site.line, missing)});
+             fmt::format("PE {} waited {:.3g} s ({}ISOTOPE_WAIT_DEADLINE) in {} at {}:{} for {}", world_rank(),
+                         static_cast<double>(deadline_ns) * 1e-9,
+                         deadline_ns == deadline_ns_ ? "" : fmt::format("{} times ", deadline_ns / deadline_ns_), call,
+                         site.file, site.line, missing)});
       }
     }
     platform::end_wait();

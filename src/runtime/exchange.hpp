@@ -30,7 +30,9 @@ class Exchange {
   /// Collective over the team; one thread at a time. Any number of bytes, the same on every member. The result is in
   /// team-rank order. Throws Error: mismatch when members made different calls (nothing else is harmed); whatever ended
   /// the job; timeout and peer_left end the job for everyone, since the members that did come would wait for ever.
-  std::vector<std::byte> allgather(const char* call, std::span<const std::byte> mine, CallSite site);
+  /// `deadlines`: how many times the deadline others may take.
+  std::vector<std::byte> allgather(const char* call, std::span<const std::byte> mine, CallSite site,
+                                   std::uint64_t deadlines = 1);
 
   /// The same for one plain record each.
   template <class T>
@@ -58,11 +60,11 @@ class Exchange {
     return lists;
   }
 
-  void barrier(const char* call, CallSite site) { allgather(call, {}, site); }
+  void barrier(const char* call, CallSite site, std::uint64_t deadlines = 1) { allgather(call, {}, site, deadlines); }
 
  private:
   void post(std::uint64_t round, const char* call, std::span<const std::byte> mine);
-  void await_all(std::uint64_t round, const char* call, CallSite site);
+  void await_all(std::uint64_t round, const char* call, CallSite site, std::uint64_t deadline_ns);
   void check_calls(std::uint64_t round, const char* call, std::size_t bytes, CallSite site);
   bool all_arrived(std::uint64_t round) const;
   std::string missing_members(std::uint64_t round, int* first) const;

@@ -219,9 +219,15 @@ class CudaPe final : public GpuPe {
 
   void rearm(const std::vector<std::uint32_t>& teams) override {
     for (const std::uint32_t id : teams) write_state(id);
-    fault().complete = 0;
+  }
+
+  void release_record() override {
     const std::uint32_t free = 0;
-    gpu_->copy(&reinterpret_cast<Control*>(at(kControlAt))->fault_claimed, &free, sizeof free);
+    try {
+      gpu_->copy(&reinterpret_cast<Control*>(at(kControlAt))->fault_claimed, &free, sizeof free);
+    } catch (const Error&) {
+      // The GPU is lost, and what ended the job is told.
+    }
   }
 
   bool stopped(std::uint32_t team) override {

@@ -93,6 +93,8 @@ class GpuPe {
                               const std::vector<std::int32_t>& table) = 0;
   /// After a fault was reported and no kernel runs: the teams work again.
   virtual void rearm(const std::vector<std::uint32_t>& teams) = 0;
+  /// After the host has read the record: the next team that stops may leave word. Kernels may run.
+  virtual void release_record() = 0;
   /// Whether a call of this team on the GPU gave up; true if the GPU cannot be asked any more.
   virtual bool stopped(std::uint32_t team) = 0;
   /// Where kernels leave word, in memory that host and GPU both see.

@@ -128,9 +128,11 @@ void World::synchronize() {
 
 void World::barrier(CallSite site) { barrier(team(), site); }
 
-void World::barrier(const Team& team, CallSite site) {
-  const auto lock = core().collective("barrier");
-  core().barrier(team, site);
+void World::barrier(const Team& team, CallSite site) { barrier_of("barrier", team, 1, site); }
+
+void World::barrier_of(const char* call, const Team& team, std::uint64_t deadlines, CallSite site) {
+  const auto lock = core().collective(call);
+  core().barrier(team, call, deadlines, site);
 }
 
 void World::abort(const std::string& message) {

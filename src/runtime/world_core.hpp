@@ -66,7 +66,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   ObjectRange object_at(const void* address);
   std::shared_ptr<TeamRecord> split(const char* call, const Team& parent, const SplitArguments& arguments,
                                     CallSite site);
-  void barrier(const Team& team, CallSite site);
+  void barrier(const Team& team, const char* call, std::uint64_t deadlines, CallSite site);
 
   // streams and faults (world_streams.cpp)
   std::shared_ptr<exec::StreamQueue> default_stream();
@@ -107,8 +107,15 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   Error wait_error(const FaultRecord& fault) const;
   Error argument_error(const FaultRecord& fault) const;
   std::string describe(const void* address) const;
-  /// Counts the teams that were stopped since they were last rearmed, each once. Called with mutex_ held.
-  void count_stops();
+  /// Of a team that stopped and left no record, since another one's had not been told by then.
+  Error unrecorded_error() const;
+  /// Counts the teams that were stopped since they were last rearmed, each once, and returns how many are new. Called
+  /// with mutex_ held.
+  int count_stops();
+  /// Lets the next team that stops leave word. Called with mutex_ held.
+  void release_record();
+  /// Takes all failures as told: one of them has been thrown for all streams.
+  void tell_all();
   /// Clears reported faults and stopped teams once no kernel runs any more.
   void rearm_if_idle();
 
@@ -136,6 +143,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::vector<std::shared_ptr<exec::StreamQueue>> streams_;    // [0] is the default one
   std::map<void*, std::weak_ptr<exec::StreamQueue>> wrapped_;  // of the user's streams
   bool fault_reported_ = false;
+  int untold_stops_ = 0;  // teams that stopped whose failure nobody has been told of; after the first report
 };
 
 }  // namespace isotope::runtime

@@ -103,6 +103,7 @@ void WorldCore::synchronize() {
   }
   // With no stream at all the job may have ended nevertheless.
   if (!first) first = failure(true);
+  tell_all();
   rearm_if_idle();
   if (first) std::rethrow_exception(first);
 }
@@ -127,21 +128,62 @@ std::exception_ptr WorldCore::failure(bool report) {
   if (fault && !fault_reported_) {
     if (report) {
       fault_reported_ = true;
-      count_stops();
+      untold_stops_ = count_stops() - 1;  // below 0: that one's stop is seen later
+      release_record();
     }
     return std::make_exception_ptr(fault_error(*faults_));
+  }
+  if (fault_reported_) {
+    // A record of no team that is new is one more of a failure that has been told.
+    untold_stops_ += count_stops();
+    if (untold_stops_ > 0) {
+      const Error error = fault ? fault_error(*faults_) : unrecorded_error();
+      if (report) {
+        --untold_stops_;
+        if (fault) release_record();
+      }
+      return std::make_exception_ptr(error);
+    }
   }
   if (notice) return std::make_exception_ptr(error_from(*notice, rank_));
   return nullptr;
 }
 
-void WorldCore::count_stops() {
+Error WorldCore::unrecorded_error() const {
+  return Error(Code::timeout,
+               fmt::format("a call on another team gave up on PE {}, too, before the failure of the first one had been "
+                           "reported; what it waited for was not kept",
+                           rank_),
+               rank_);
+}
+
+void WorldCore::release_record() {
+  store(&faults_->complete, 0u);
+  if (gpu_ != nullptr) {
+    gpu_->release_record();
+  } else {
+    store(&control_.fault_claimed, 0u, Order::release);
+  }
+}
+
+void WorldCore::tell_all() {
+  const std::lock_guard lock(mutex_);
+  if (!fault_reported_) return;
+  count_stops();
+  untold_stops_ = 0;
+}
+
+int WorldCore::count_stops() {
+  int fresh = 0;
   for (const auto& weak : teams_) {
     const auto record = weak.lock();
     if (!record || record->stop_counted) continue;
     record->stop_counted = gpu_ != nullptr ? gpu_->stopped(record->id) : load(&record->state.stopped) != 0;
-    if (record->stop_counted) store(&record->state.stops, record->state.stops + 1);
+    if (!record->stop_counted) continue;
+    store(&record->state.stops, record->state.stops + 1);
+    ++fresh;
   }
+  return fresh;
 }
 
 void WorldCore::rearm_if_idle() {
@@ -151,7 +193,9 @@ void WorldCore::rearm_if_idle() {
     // A stream that keeps the failure for its next synchronize has told nobody yet.
     if (!stream->idle() || stream->pending_failure()) return;
   }
-  count_stops();  // also of teams that stopped after the report
+  // A team whose failure nobody has been told of stays stopped until then.
+  untold_stops_ += count_stops();
+  if (untold_stops_ > 0) return;
   std::vector<std::uint32_t> ids;
   for (const auto& weak : teams_) {
     if (const auto record = weak.lock()) {
@@ -163,8 +207,8 @@ void WorldCore::rearm_if_idle() {
   }
   if (gpu_ != nullptr) gpu_->rearm(ids);
   fault_reported_ = false;
-  store(&fault_.complete, 0u);
-  store(&control_.fault_claimed, 0u, Order::release);
+  untold_stops_ = 0;
+  release_record();
 }
 
 }  // namespace isotope::runtime

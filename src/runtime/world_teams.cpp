@@ -125,8 +125,8 @@ std::shared_ptr<TeamRecord> WorldCore::split(const char* call, const Team& paren
   return record;
 }
 
-void WorldCore::barrier(const Team& team, CallSite site) {
-  record_of(team, "barrier").exchange->barrier("barrier", site);
+void WorldCore::barrier(const Team& team, const char* call, std::uint64_t deadlines, CallSite site) {
+  record_of(team, call).exchange->barrier(call, site, deadlines);
 }
 
 }  // namespace isotope::runtime

@@ -39,10 +39,10 @@ struct Buffers {
         dst(w.alloc<float>(kCount * static_cast<std::size_t>(w.size()))),
         src(w.alloc<float>(dst.size())) {}
 
-  void call(Collective collective, Algo algo) {
-    testing::run_any(
-        coll, {collective, algo, DataType::f32, ReduceOp::add, Accumulate::wide, 0, dst.data(), src.data(), kCount});
+  CollectiveCall call_of(Collective collective, Algo algo) {
+    return {collective, algo, DataType::f32, ReduceOp::add, Accumulate::wide, 0, dst.data(), src.data(), kCount};
   }
+  void call(Collective collective, Algo algo) { testing::run_any(coll, call_of(collective, algo)); }
   /// Many calls, each with other numbers, by members that come late in turn.
   void expect_right() {
     constexpr Algo kAlgos[] = {Algo::two_shot, Algo::ll16,     Algo::lamport,
@@ -94,6 +94,56 @@ TEST_P(CollectiveRecover, FromAMemberThatDidNotCome) {
           b.coll.recover();
           b.expect_right();
         }
+      },
+      {.wait_deadline = kDeadline});
+}
+
+// The last member comes to the call when the others have given up, as a slow one would: by some algorithms it finds all
+// that it needs and goes on to the next call, by others it gives up too, a deadline later than they did.
+TEST_P(CollectiveRecover, WithAMemberThatCameLate) {
+  run(
+      [](World& world) {
+        if (world.size() == 1) return;
+        Buffers b(world, world.team());
+        for (const Algo algo : {Algo::ll16, Algo::two_shot, Algo::ring}) {
+          const bool late = world.rank() == world.size() - 1;
+          if (late) std::this_thread::sleep_for(kDeadline * 3 / 2);
+          const Code code = code_of([&] {
+            for (int again = 0; again < 4; ++again) b.call(Collective::all_reduce, algo);
+          });
+          EXPECT_EQ(code, Code::timeout) << name_of(algo);
+          b.coll.recover();
+          b.expect_right();
+        }
+      },
+      {.wait_deadline = kDeadline});
+}
+
+// Two teams of the same members fail one after the other: each is told, and neither goes on before it has recovered.
+TEST_P(CollectiveRecover, OfTwoTeamsThatFailedOneAfterTheOther) {
+  run(
+      [](World& world) {
+        if (world.size() == 1 || world.drives_gpu()) return;
+        const OwnedTeam other = world.split_strided(world.team(), 0, 1, world.size());
+        Buffers one(world, world.team()), two(world, other.team());
+        const CollectiveCall on_one = one.call_of(Collective::all_reduce, Algo::two_shot),
+                             on_two = two.call_of(Collective::all_reduce, Algo::two_shot);
+        if (world.rank() == 0) {
+          Stream a = world.create_stream(), b = world.create_stream();
+          testing::enqueue_any(one.coll, a, on_one);
+          std::this_thread::sleep_for(kDeadline / 8);
+          testing::enqueue_any(two.coll, b, on_two);
+          EXPECT_EQ(code_of([&] { a.synchronize(); }), Code::timeout);
+          EXPECT_EQ(code_of([&] { b.synchronize(); }), Code::timeout);
+          EXPECT_EQ(code_of([&] { one.call(Collective::all_reduce, Algo::two_shot); }), Code::out_of_step);
+          EXPECT_EQ(code_of([&] { two.call(Collective::all_reduce, Algo::two_shot); }), Code::out_of_step);
+        } else {
+          std::this_thread::sleep_for(kDeadline * 5 / 4);
+        }
+        one.coll.recover();
+        two.coll.recover();
+        one.expect_right();
+        two.expect_right();
       },
       {.wait_deadline = kDeadline});
 }

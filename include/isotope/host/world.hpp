@@ -222,6 +222,8 @@ class World {
   void enqueue_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel, void** arguments);
   bool fits_gpu(const LaunchConfig& config, const detail::GpuKernel& kernel) const;
   ObjectRange object_at(const void* address) const;
+  /// A barrier by another name, whose members may take several times the deadline.
+  void barrier_of(const char* call, const Team& team, std::uint64_t deadlines, CallSite site);
   static std::size_t bytes_of(std::size_t n, std::size_t each, CallSite site);
 
   std::shared_ptr<runtime::WorldCore> core_;
