@@ -121,51 +121,132 @@ void back_to_back(World& world, Collectives& coll) {
 #if ISOTOPE_GPU_COMPILER
 /// Calls that are captured once and replayed, with other data each time: slots, rounds and counts go on from replay to
 /// replay.
+class Captured {
+ public:
+  Captured(World& world, Collectives& coll)
+      : world_(world),
+        coll_(coll),
+        pes_(static_cast<std::size_t>(world.size())),
+        src_(world.alloc<float>(kCount * pes_)),
+        sums_(world.alloc<float>(kCount * std::size(kAlgos))),
+        root_(world.alloc<float>(kCount)),
+        scans_(world.alloc<float>(2 * kCount)),
+        gathered_(world.alloc<float>(kCount * pes_)),
+        collected_(world.alloc<float>(kCount * pes_)),
+        exchanged_(world.alloc<float>(kCount * pes_)),
+        total_(world.alloc_zeroed<std::uint64_t>(1)),
+        counts_(world.alloc<std::uint64_t>(pes_)),
+        offsets_(world.alloc<std::uint64_t>(pes_)) {
+    std::vector<std::uint64_t> counts(pes_), offsets(pes_);
+    for (std::size_t k = 0; k < pes_; ++k) counts[k] = sent(world.rank(), static_cast<int>(k)), offsets[k] = k * 100;
+    counts_.write(counts);
+    offsets_.write(offsets);
+  }
+
+  void enqueue(const Stream& stream) {
+    float* sums = sums_.data();
+    for (const Algo algo : kAlgos) {
+      on_stream::all_reduce(coll_, stream, sums, src_.data(), kCount, ReduceOp::add, {.algo = algo});
+      sums += kCount;
+    }
+    on_stream::reduce(coll_, stream, root_.data(), src_.data(), kCount, ReduceOp::add, 0);
+    on_stream::barrier(world_, stream, world_.team());
+    on_stream::inclusive_scan(coll_, stream, scans_.data(), src_.data(), kCount);
+    on_stream::exclusive_scan(coll_, stream, scans_.data() + kCount, src_.data(), kCount);
+    on_stream::all_gather(coll_, stream, gathered_.data(), src_.data(), kCount);
+    on_stream::sync(world_, stream, world_.team(), 1);
+    on_stream::collect(coll_, stream, collected_.data(), src_.data(), brought(world_.rank()), total_.data());
+    on_stream::all_to_all_v(coll_, stream, exchanged_.data(), offsets_.data(), src_.data(), counts_.data(),
+                            offsets_.data());
+  }
+
+  void fill(int round) {
+    std::vector<float> values(kCount * pes_);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = of(world_.rank(), i, round);
+    src_.write(values);
+    for (const Symmetric<float>* out : {&sums_, &root_, &scans_, &gathered_, &collected_, &exchanged_})
+      out->write(std::vector<float>(out->size(), kNothing));
+    total_.set(0, 0);
+    world_.barrier();
+  }
+
+  void check(int round) {
+    const int pes = world_.size(), me = world_.rank();
+    const auto sum = [&](int members, std::size_t i) {
+      float total = 0;
+      for (int k = 0; k < members; ++k) total += of(k, i, round);
+      return total;
+    };
+    expect_all(sums_, "all_reduces", [&](std::size_t i) { return sum(pes, i % kCount); });
+    expect_all(root_, "reduce", [&](std::size_t i) { return me == 0 ? sum(pes, i) : kNothing; });
+    expect_all(scans_, "scans", [&](std::size_t i) { return i < kCount ? sum(me + 1, i) : sum(me, i - kCount); });
+    expect_all(gathered_, "all_gather",
+               [&](std::size_t i) { return of(static_cast<int>(i / kCount), i % kCount, round); });
+    expect_all(collected_, "collect", [&](std::size_t i) {
+      for (int k = 0; k < pes; i -= brought(k++))
+        if (i < brought(k)) return of(k, i, round);
+      return kNothing;
+    });
+    expect_all(exchanged_, "all_to_all_v", [&](std::size_t i) {
+      const auto from = i / 100;
+      const bool comes = from < pes_ && i % 100 < sent(static_cast<int>(from), me);
+      return comes ? of(static_cast<int>(from), static_cast<std::size_t>(me) * 100 + i % 100, round) : kNothing;
+    });
+    std::uint64_t all = 0;
+    for (int k = 0; k < pes; ++k) all += brought(k);
+    expect(world_, total_.get(0) == all, "collect from a graph: how much came");
+    world_.barrier();
+  }
+
+ private:
+  static constexpr std::size_t kCount = 3001;
+  static constexpr float kNothing = -1;
+  static constexpr Algo kAlgos[] = {Algo::ll8,  Algo::lamport, Algo::two_shot, Algo::ring,
+                                    Algo::ll16, Algo::lamport, Algo::automatic};
+  static float of(int pe, std::size_t i, int round) { return static_cast<float>(value(pe, i, round)); }
+  static std::size_t brought(int pe) { return kCount / 2 + static_cast<std::size_t>(pe); }
+  static std::uint64_t sent(int from, int to) { return static_cast<std::uint64_t>(20 + 3 * from + to); }
+
+  template <class Expected>
+  void expect_all(const Symmetric<float>& found, const char* what, const Expected& expected) const {
+    const std::vector<float> values = found.read();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) wrong += values[i] != expected(i) ? 1 : 0;
+    expect(world_, wrong == 0, std::string(what) + " from a graph: " + std::to_string(wrong) + " elements are wrong");
+  }
+
+  World& world_;
+  Collectives& coll_;
+  std::size_t pes_;
+  Symmetric<float> src_, sums_, root_, scans_, gathered_, collected_, exchanged_;
+  Symmetric<std::uint64_t> total_, counts_, offsets_;
+};
+
 void from_a_graph(World& world, Collectives& coll) {
-  constexpr std::size_t kCount = 3001;
-  const auto pes = static_cast<std::size_t>(world.size());
-  const Buffers b(world, kCount * pes);
-  const auto parts = world.alloc<float>(kCount), lengths = world.alloc<float>(kCount * pes);
-  const auto total = world.alloc_zeroed<std::uint64_t>(1);
+  Captured calls(world, coll);
   cudaStream_t stream;
   expect(world, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess, "a stream for a graph");
   {
     Stream wrapped = world.wrap_stream(stream);
-    const auto enqueue = [&] {
-      // Largest of largest: the same after the first.
-      for (const Algo algo : {Algo::ll8, Algo::lamport, Algo::two_shot, Algo::ring, Algo::lamport, Algo::automatic})
-        on_stream::all_reduce(coll, wrapped, parts.data(), algo == Algo::ll8 ? b.src.data() : parts.data(), kCount,
-                              ReduceOp::max, {.algo = algo});
-      on_stream::all_gather(coll, wrapped, b.dst.data(), b.src.data(), kCount);
-      on_stream::collect(coll, wrapped, lengths.data(), b.src.data(),
-                         kCount / 2 + static_cast<std::size_t>(world.rank()), total.data());
-    };
-    b.fill(kCount, 0);
-    enqueue();  // what is done once, at a first call
+    calls.fill(0);
+    calls.enqueue(wrapped);  // what is done once, at a first call
     wrapped.synchronize();
-    world.barrier();
+    calls.check(0);
     cudaGraph_t graph;
     cudaGraphExec_t replay;
-    cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    enqueue();
-    cudaStreamEndCapture(stream, &graph);
+    const bool begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+    calls.enqueue(wrapped);
+    expect(world, begun && cudaStreamEndCapture(stream, &graph) == cudaSuccess, "collectives are captured");
     expect(world, cudaGraphInstantiate(&replay, graph, 0) == cudaSuccess, "a graph of collectives");
     cudaGraphUpload(replay, stream);
     wrapped.synchronize();
-    for (int round = 1; round <= 6; ++round) {
-      b.fill(kCount, round);
-      total.set(0, 0);
+    world.barrier();
+    for (int round = 6; round > 0; --round) {
+      calls.fill(round);
       cudaGraphLaunch(replay, stream);
       if (round % 2 == 0) cudaGraphLaunch(replay, stream);  // the same again, without the host in between
       wrapped.synchronize();
-      b.check(kCount * pes, "all_gather from a graph",
-              [&](std::size_t i) { return value(static_cast<int>(i / kCount), i % kCount, round); });
-      const auto largest = parts.read();
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < kCount; ++i)
-        wrong += largest[i] != static_cast<float>(value(world.size() - 1, i, round)) ? 1 : 0;
-      expect(world, wrong == 0, "all_reduces from a graph: " + std::to_string(wrong) + " elements are wrong");
-      expect(world, total.get(0) == kCount / 2 * pes + pes * (pes - 1) / 2, "collect from a graph: how much came");
+      calls.check(round);
     }
     cudaGraphExecDestroy(replay);
     cudaGraphDestroy(graph);

@@ -282,6 +282,37 @@ TEST_P(CollectiveRefusals, FromAKernel) {
   });
 }
 
+ISOTOPE_KERNEL void by_grid(Team team, Workspace workspace, std::int32_t* x, std::int32_t* y, std::size_t n,
+                            int* well) {
+  if (all_reduce<ReduceOp::add, Accumulate::wide, Algo::two_shot>(this_grid(), team, workspace, y, x, n))
+    fetch_add(well, 1);
+}
+
+// No block begins where one has no channel.
+TEST_P(CollectiveRefusals, AGridOfMoreBlocksThanChannels) {
+  run([](World& world) {
+    if (!testing::kernels_check_ranks(world)) return;
+    constexpr std::size_t kCount = 4096;  // a part for each block
+    Collectives coll(world, {.channels = 2, .slot_bytes = 1920});
+    auto x = world.alloc<std::int32_t>(kCount), y = world.alloc<std::int32_t>(kCount);
+    auto well = world.alloc_zeroed<int>(1);
+    x.write(std::vector<std::int32_t>(kCount, 7));
+    y.write(std::vector<std::int32_t>(kCount, 9));
+    world.barrier();
+    world.launch<by_grid>({.grid = 3}, world.team(), coll.workspace(), x.data(), y.data(), kCount, well.data());
+    while (!world.stream().idle()) std::this_thread::yield();
+    testing::expect_refused(world, {"all_reduce", "channel", Code::out_of_range, "2; 0 to 1 was expected"});
+    EXPECT_EQ(well.get(0), 0);
+    EXPECT_EQ(y.read(), std::vector<std::int32_t>(kCount, 9));
+    coll.recover();
+    world.launch<by_grid>({.grid = 2}, world.team(), coll.workspace(), x.data(), y.data(), kCount, well.data());
+    world.synchronize();
+    EXPECT_EQ(well.get(0), 2);
+    EXPECT_EQ(y.read(), std::vector<std::int32_t>(kCount, 7 * world.size()));
+    world.barrier();
+  });
+}
+
 TEST_P(CollectiveRefusals, CheckedMembersDiffer) {
   run([](World& world) {
     if (world.size() == 1) return;

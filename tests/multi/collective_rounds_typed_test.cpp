@@ -1,8 +1,12 @@
-// Rounds of collectives of all algorithms, types and operations, in place or not, of awkward counts and places, one
-// after another on a stream, by PEs that run ahead and fall behind; between them collect and all_to_all_v. All is
-// looked at when all is over.
+// Every combination of collective, algorithm, type and operation, in place or not, of awkward counts and places: 50
+// rounds one after another on a stream, by PEs that run ahead and fall behind, and between them collect and
+// all_to_all_v. All is looked at when all 50 are over. ISOTOPE_TEST_PASSES=50 gives every combination 50 turns, in ten
+// minutes.
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/collective_mix.hpp"
@@ -28,29 +32,34 @@ struct Round {
   Layout layout;
 };
 
-/// The same on every member.
-Round round_of(const World& world, std::uint64_t seed) {
-  constexpr struct {
-    Collective collective;
-    Algo algo;
-  } kAll[] = {
-#define X(c, a, dst, src) {Collective::c, Algo::a},
+/// Every combination that there is, of an algorithm, a type, an operation and a way to keep sums, in an order that is
+/// the same on every member. On GPUs of the types that nvcc compiles them for.
+std::vector<CollectiveCall> all_combinations(const World& world) {
+  std::vector<CollectiveCall> all;
+  const auto add_all_of = [&](Collective collective, Algo algo) {
+    for (const DataType type : testing::types_on(world, collective)) {
+      const bool narrow = type == DataType::f16 || type == DataType::bf16 || size_of(type) == 1;
+      for (const ReduceOp op : testing::kOps) {
+        if (why_not(collective, algo, type, op) != nullptr || (!combines(collective) && op != ReduceOp::add)) continue;
+        all.push_back({collective, algo, type, op});
+        if (combines(collective) && narrow) all.push_back({collective, algo, type, op, Accumulate::native});
+      }
+    }
+  };
+#define X(c, a, dst, src) add_all_of(Collective::c, Algo::a);
 #include "isotope/collective/algorithms.def"
 #undef X
-  };
+  Mixer random(2024);
+  for (std::size_t left = all.size(); left > 1; --left) std::swap(all[left - 1], all[random() % left]);
+  return all;
+}
+
+/// The call of a round, the same on every member.
+Round round_of(const World& world, const CollectiveCall& combination, std::uint64_t seed) {
   Mixer random(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  const auto& one = kAll[below(std::size(kAll))];
-  const std::vector<DataType> types = testing::types_on(world, one.collective);
-  Round round;
+  Round round{combination, {}};
   CollectiveCall& call = round.call;
-  do {
-    const DataType type = types[below(types.size())];
-    const ReduceOp op = combines(one.collective) ? testing::kOps[below(std::size(testing::kOps))] : ReduceOp::add;
-    call = {one.collective, one.algo, type, op};
-  } while (why_not(call.collective, call.algo, call.type, call.op) != nullptr);
-  const bool narrow = call.type == DataType::f16 || call.type == DataType::bf16 || size_of(call.type) == 1;
-  if (combines(call.collective) && narrow && below(2) == 0) call.accumulate = Accumulate::native;
   const bool rooted = call.collective == Collective::reduce || call.collective == Collective::broadcast;
   call.root = rooted ? static_cast<int>(below(static_cast<std::size_t>(world.size()))) : 0;
   constexpr std::size_t kCounts[] = {0, 1, 61, 97};
@@ -60,6 +69,12 @@ Round round_of(const World& world, std::uint64_t seed) {
   if (call.algo == Algo::multimem_one_shot || (call.collective == Collective::all_to_all && call.algo == Algo::direct))
     round.layout.in_place = false;
   return round;
+}
+
+/// How often every combination has its turn: ISOTOPE_TEST_PASSES, 1 unless it says more.
+std::uint64_t passes() {
+  const char* text = std::getenv("ISOTOPE_TEST_PASSES");
+  return text != nullptr ? std::max(1, std::atoi(text)) : 1;
 }
 
 /// All rounds' buffers of one member, each with a part of its own, and what is in them before.
@@ -222,11 +237,16 @@ TEST_P(CollectiveRoundsTyped, OnAStream) {
     Collectives coll(world, {.channels = world.drives_gpu() ? 3 : 1, .slot_bytes = kSlotBytes});
     auto cell = world.alloc<std::uint64_t>(1);
     Stream stream = world.create_stream();
-    for (std::uint64_t seed = 1000; seed <= 6000; seed += 1000) {
+    const std::vector<CollectiveCall> combinations = all_combinations(world);
+    const std::uint64_t batches = (passes() * combinations.size() + kRounds - 1) / kRounds;
+    for (std::uint64_t batch = 0; batch < batches; ++batch) {
+      const std::uint64_t seed = 1000 * (batch + 1);
       std::vector<Round> rounds;
       std::vector<char> memory(buffers.bytes(), kPoison);
       for (std::uint64_t round = 0; round < kRounds; ++round) {
-        rounds.push_back(round_of(world, seed + round));
+        // A pass further on, other neighbours: the batches do not divide the list.
+        const CollectiveCall& combination = combinations[(batch * kRounds + round) % combinations.size()];
+        rounds.push_back(round_of(world, combination, seed + round));
         Round& it = rounds.back();
         buffers.place(round, it);
         testing::visit_type(it.call.type, [&]<class T>() {

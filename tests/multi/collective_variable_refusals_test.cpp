@@ -97,6 +97,22 @@ TEST_P(CollectiveVariableRefusals, CollectMoreThanThereIsRoomFor) {
   });
 }
 
+// Who gets nothing may pass null; who gets something is refused before anything comes.
+TEST_P(CollectiveVariableRefusals, ExchangeIntoNull) {
+  run([](World& world) {
+    if (!testing::kernels_check_ranks(world)) return;
+    Buffers b(world);
+    const std::string all = std::to_string(kEach * b.members * sizeof(float));
+    expect_error([&] { b.exchange(nullptr, b.x.data()); }, Code::invalid_argument,
+                 {"all_to_all_v", "`dst`", ISOTOPE_CHECKED ? "bytes" : all + " bytes"});
+    b.expect_untouched();
+    b.counts.write(Words(b.members, 0));
+    world.barrier();
+    b.exchange(nullptr, b.x.data());
+    b.expect_untouched();
+  });
+}
+
 TEST_P(CollectiveVariableRefusals, CheckedCollectIntoItsOwnSource) {
   run([](World& world) {
     Buffers b(world);

@@ -31,13 +31,16 @@ struct Layout {
 /// For messages: the call, its layout, and whose it is. Not here: nvcc cannot read fmt's checks of formats.
 std::string text_of(const CollectiveCall& call, const Layout& layout, const Team& team);
 
-/// 0, 1, a prime, a few; aligned, and dst and src misaligned differently. With `op` such that how it is shared out
-/// differs, more than a slot holds.
+/// 0, 1, a prime, a few; aligned, and dst and src misaligned differently; more than a slot holds, and more ways of that
+/// for sums, of which there are the most kernels.
 inline std::vector<Layout> awkward_layouts(std::size_t element, std::size_t slot_bytes, ReduceOp op = ReduceOp::add) {
   const std::size_t slot = slot_bytes / element;
   std::vector<Layout> layouts = {{0}, {1, 1, 3}, {61, 3, 1}, {97, 0, 2, true}};
-  if (op == ReduceOp::add || op == ReduceOp::average)
+  if (op == ReduceOp::add || op == ReduceOp::average) {
     layouts.insert(layouts.end(), {{2 * slot + 7, 1, 2}, {slot + 32}});
+  } else {
+    layouts.push_back({slot + 33, 1, 2});
+  }
   return layouts;
 }
 

@@ -172,17 +172,33 @@ ISOTOPE_HD Range range_of_block(const CollectiveCall& call, std::uint32_t block,
   return {part.begin, part.count};
 }
 
+/// Calls `body` with this block's Stage, between two syncs of the grid. `by_words`: the blocks share out the call's
+/// elements word by word.
+template <class Body>
+ISOTOPE_HD bool on_stage_of_grid(const Team& team, const Workspace& workspace, Call call, bool by_words,
+                                 const Body& body) {
+  const Block block = this_block();
+  // All blocks alike: where one has no channel the others must not begin.
+  if constexpr (kCheckRanks) {
+    if (!index_is_good(team, call, "channel", static_cast<int>(block.grid_size()) - 1, workspace.channels()))
+      return false;
+  }
+  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
+  if (!grid_sync(team, call.site)) return false;
+  const Stage<Block> on{
+      block, team, channel, call, false, by_words ? block.rank() : 0, by_words ? block.grid_size() : 1};
+  const bool well = body(on);
+  return grid_sync(team, call.site) && well;
+}
+
 /// By a grid.
 template <Among Which, Collective C, Algo A, class R>
 ISOTOPE_HD bool call_collective(Grid, const Team& team, const Workspace& workspace, const R& r,
                                 const CollectiveCall& call, CallSite site) {
-  const Block block = this_block();
-  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
-  const Stage<Block> on{block, team, channel, {name_of(C), site}};
-  if (!grid_sync(team, site)) return false;
-  const bool well = run_collective<Which, C, A>(on, r, call, range_of_block(call, block.rank(), block.grid_size()),
-                                                block.grid_size());
-  return grid_sync(team, site) && well;
+  return on_stage_of_grid(team, workspace, {name_of(C), site}, false, [&](const Stage<Block>& on) {
+    const std::uint32_t blocks = on.group.grid_size();
+    return run_collective<Which, C, A>(on, r, call, range_of_block(call, on.group.rank(), blocks), blocks);
+  });
 }
 
 /// Bytes that a moving collective sees: a type of the same size stands for any other.

@@ -45,7 +45,8 @@ inline constexpr std::uint64_t kRefusedCall = ~std::uint64_t{0};
 template <Group G>
 ISOTOPE_HD void come_refused(const Stage<G>& on) {
   on.group.sync();
-  if (on.group.is_leader()) {
+  // A stopped team tells nothing: members may still be in an earlier call, whose meeting this would pass for.
+  if (on.group.is_leader() && !on.team.stopped()) {
     ChannelWords* words = on.channel.words();
     words->signatures[words->calls++ % 2] = {kRefusedCall, 0};
     const Arrival arrival{0, ++words->meetings, Order::acq_rel, false};

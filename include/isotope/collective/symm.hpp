@@ -37,6 +37,9 @@ struct SymmContext {
   std::int32_t world_size = 0;
   Team team;
   Workspace workspace;
+
+  /// As Team's, for the one within: called by the platform when a kernel starts.
+  ISOTOPE_HD void begin_kernel() { team.begin_kernel(); }
 };
 
 namespace detail {
@@ -106,13 +109,10 @@ ISOTOPE_HD bool symm_by(G group, const SymmContext& context, const CollectiveCal
   return symm_part(Stage<G>{group, context.team, channel, name}, call, {0, call.count}, 1);
 }
 ISOTOPE_HD bool symm_by(Grid, const SymmContext& context, const CollectiveCall& call, Call name) {
-  const Block block = this_block();
-  const Channel channel = context.workspace.channel(static_cast<int>(block.rank()));
-  if (!grid_sync(context.team, name.site)) return false;
-  const std::uint32_t blocks = block.grid_size();
-  const bool well = symm_part(Stage<Block>{block, context.team, channel, name}, call,
-                              range_of_block(call, block.rank(), blocks), blocks);
-  return grid_sync(context.team, name.site) && well;
+  return on_stage_of_grid(context.team, context.workspace, name, false, [&](const Stage<Block>& on) {
+    const std::uint32_t blocks = on.group.grid_size();
+    return symm_part(on, call, range_of_block(call, on.group.rank(), blocks), blocks);
+  });
 }
 
 }  // namespace detail

@@ -22,11 +22,7 @@ ISOTOPE_HD bool on_stage(G group, const Team& team, const Channel& channel, Call
 }
 template <class Body>
 ISOTOPE_HD bool on_stage(Grid, const Team& team, const Workspace& workspace, Call call, const Body& body) {
-  const Block block = this_block();
-  const Channel channel = workspace.channel(static_cast<int>(block.rank()));
-  if (!grid_sync(team, call.site)) return false;
-  const bool well = body(Stage<Block>{block, team, channel, call, false, block.rank(), block.grid_size()});
-  return grid_sync(team, call.site) && well;
+  return on_stage_of_grid(team, workspace, call, true, body);
 }
 
 /// Whether all members go on, whose own part is `good`; compared in the checked build alone.
@@ -180,6 +176,14 @@ ISOTOPE_HD bool parts_are_good(const Stage<G>& on, const VariableParts& parts) {
   return true;
 }
 
+/// Whether there is a place for what comes to this PE, once the members have met.
+template <Group G>
+ISOTOPE_HD bool comes_somewhere(const Stage<G>& on, const VariableParts& parts) {
+  std::uint64_t count = 0;
+  for (int k = 0; k < on.members(); ++k) count += on.team.at(parts.counts, k)[on.me()];
+  return local_is_good(on.team, on.call, "dst", parts.dst, count * parts.element);
+}
+
 /// This group's part of an all_to_all_v.
 template <Group G>
 ISOTOPE_HD bool exchange_parts(const Stage<G>& on, const VariableParts& parts, std::uint64_t* received) {
@@ -196,6 +200,8 @@ ISOTOPE_HD bool exchange_parts(const Stage<G>& on, const VariableParts& parts, s
   if constexpr (kCheckAddresses) {
     good = told(on.team, on.group.broadcast(!on.group.is_leader() || parts_are_good(on, parts)));
     if (!all_go_on(on, good, kAllToAllVCall, parts.element)) return false;
+  } else if constexpr (kCheckRanks) {
+    if (!comes_somewhere(on, parts)) return false;
   }
   for (int i = 0; i < on.members(); ++i) {
     const int from = on.next(i);

@@ -134,8 +134,12 @@ class Collectives {
   void enqueue_typed(const Stream& stream, CollectiveCall call, const How& how, CallSite site) {
     if (!world_->drives_gpu()) return enqueue(stream, call, site);
     if constexpr (Gpu) {
-      check_or_tell<Gpu>(stream, name_of(C), site, [&] { check(call, site); });
-      detail::launch_on_gpu<C, T>(*world_, shape(call, how, stream), team_, workspace_, call, site);
+      LaunchConfig config;
+      check_or_tell<Gpu>(stream, name_of(C), site, [&] {
+        check(call, site);
+        config = shape(call, how, stream);
+      });
+      detail::launch_on_gpu<C, T>(*world_, config, team_, workspace_, call, site);
     } else {
       refuse_gpu(call, site);
     }

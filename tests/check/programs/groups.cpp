@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kCount = 37;  // words of its own for every thread, and some more
 constexpr unsigned kThreads = 3, kBlocks = 2;
 
+constexpr float kNothing = -1;
 float value(int pe, std::size_t i) { return static_cast<float>(pe * 1000 + static_cast<int>(i)); }
 
 struct Work {
@@ -112,15 +113,19 @@ class Checks {
       src_offsets[k] = k;
     }
     const Parts parts{dst_.data(), received.data(), src_.data(), dst_offsets, counts, src_offsets};
+    const auto fill_both = [&] {
+      for (std::size_t i = 0; i < received.size(); ++i) received[i] = kNothing;
+      fill();
+    };
     const auto good = [&] {
       world_.synchronize();
       bool right = dst_[0] == value(0, 0) && dst_[pes_ * (pes_ - 1) / 2] == value(world_.size() - 1, 0);
       for (std::size_t k = 0; k < pes_; ++k) right = right && received[k * (me + 1)] == value(static_cast<int>(k), me);
       world_.barrier();
-      fill();
+      fill_both();
       return right;
     };
-    fill();
+    fill_both();
     if (coll_.collect(dst_.data(), src_.data(), me + 1) != pes_ * (pes_ + 1) / 2) return false;
     coll_.all_to_all_v(received.data(), dst_offsets, src_.data(), counts, src_offsets);
     if (!good()) return false;
@@ -171,7 +176,10 @@ class Checks {
 
  private:
   void fill() {
-    for (std::size_t i = 0; i < src_.size(); ++i) src_[i] = value(world_.rank(), i);
+    for (std::size_t i = 0; i < src_.size(); ++i) {
+      src_[i] = value(world_.rank(), i);
+      dst_[i] = kNothing;
+    }
     world_.barrier();
   }
   bool right(bool gathers) {
