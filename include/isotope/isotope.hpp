@@ -15,6 +15,7 @@
 #include "isotope/collective/workspace.hpp"
 #include "isotope/device/atomic.hpp"
 #include "isotope/device/group.hpp"
+#include "isotope/device/kernel_order.hpp"
 #include "isotope/device/memory.hpp"
 #include "isotope/device/multimem.hpp"
 #include "isotope/device/rma.hpp"

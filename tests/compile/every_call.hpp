@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "isotope/device/atomic.hpp"
+#include "isotope/device/kernel_order.hpp"
 #include "isotope/device/multimem.hpp"
 #include "isotope/device/rma.hpp"
 #include "isotope/device/scratch_copy.hpp"
@@ -125,6 +126,9 @@ ISOTOPE_HD void every_group_call(G group, const Team& team, const EveryCall& a) 
 }
 
 ISOTOPE_KERNEL void every_call(Team team, EveryCall a) {
+  begin_kernel(team);
+  await_previous_kernel(team);
+  allow_next_kernel();
   for (const Order order : {Order::relaxed, Order::acquire, Order::release, Order::acq_rel, Order::seq_cst}) {
     for (const Scope scope : {Scope::thread, Scope::block, Scope::cluster, Scope::device, Scope::system}) {
       every_access(a.words, order, scope);

@@ -10,6 +10,7 @@
 
 #include "checks.hpp"
 #include "isotope/isotope.hpp"
+#include "raw_kernels.hpp"
 
 namespace gpu_world {
 
@@ -269,6 +270,7 @@ int run(World& world) {
   nothing_waits_for_the_device(world);
   waits_end(world);
   nothing_leaves_after_giving_up(world);
+  raw_kernels(world);
   return verdict(world);
 }
 

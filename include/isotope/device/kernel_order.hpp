@@ -1,4 +1,13 @@
-// A kernel and the ones before and after it on its stream, where it was launched with LaunchConfig::programmatic.
+// A kernel and the ones before and after it on its stream.
+//
+// Where one before it has given up, this one must send nothing. World::launch sees to that for Teams that are
+// parameters of the kernel. A kernel of your own, launched by <<<...>>> or cudaLaunchKernel, and any kernel for Teams
+// inside another argument, does it itself:
+//
+//   __global__ void k(Team team, ...) {
+//     begin_kernel(team);            // by every thread, before anything else is done with the Team
+//
+// And where it was launched with LaunchConfig::programmatic:
 //
 //   ISOTOPE_KERNEL void k(Team team, ...) {
 //     ... what needs nothing of the kernel before ...
@@ -16,7 +25,12 @@
 
 namespace isotope {
 
-/// By every thread. The Team is one of the kernel's parameters: a call of the earlier kernel may have stopped it.
+/// By every thread, first thing in the kernel, on the Team that its calls are given: whether a call in an earlier
+/// kernel stopped the team is noted in that value (Team::stopped). One load of the GPU's memory; on the CPU nothing,
+/// since each call looks there itself.
+ISOTOPE_HD void begin_kernel(Team& team) { team.begin_kernel(); }
+
+/// By every thread. Does what begin_kernel does too, which before the end of the earlier kernel is too early.
 ISOTOPE_HD void await_previous_kernel(Team& team) {
   platform::await_previous_kernel();
   team.begin_kernel();

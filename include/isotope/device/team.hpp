@@ -98,8 +98,9 @@ class Team {
       return marked_ != 0;
     }
   }
-  /// Called by the platform when a kernel starts, for Teams that are its parameters: a call of an earlier kernel may
-  /// have given up, and the host not have reported it yet.
+  /// Called by the platform when a kernel starts, for Teams that are its parameters, and through begin_kernel
+  /// (kernel_order.hpp) by kernels for others: a call of an earlier kernel may have given up, and the host not have
+  /// reported it yet.
   ISOTOPE_HD void begin_kernel() {
     if constexpr (!platform::kStopIsCheap) marked_ = load(&state().stopped);
   }

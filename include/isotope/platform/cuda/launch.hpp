@@ -11,14 +11,14 @@ namespace isotope::cuda {
 
 /// What a parameter does before the kernel begins, if it does anything.
 template <class P>
-ISOTOPE_DEVICE void begin_kernel(P& parameter) {
+ISOTOPE_DEVICE void begin_parameter(P& parameter) {
   if constexpr (requires { parameter.begin_kernel(); }) parameter.begin_kernel();
 }
 
 // Without a bound a kernel may take more registers than a block of that many threads can have.
 template <auto Kernel, int MaxThreads, class... P>
 __global__ void __launch_bounds__(MaxThreads, 1) gpu_entry(P... parameters) {
-  (begin_kernel(parameters), ...);
+  (begin_parameter(parameters), ...);
   Kernel(parameters...);
 }
 
