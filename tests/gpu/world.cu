@@ -10,6 +10,7 @@
 
 #include "checks.hpp"
 #include "isotope/isotope.hpp"
+#include "launch_kinds.hpp"
 #include "raw_kernels.hpp"
 
 namespace gpu_world {
@@ -266,6 +267,8 @@ int run(World& world) {
   teams(world);
   streams(world);
   refusals(world);
+  cooperative_launch(world);
+  cluster_launch(world);
   stream_calls(world);
   nothing_waits_for_the_device(world);
   waits_end(world);
