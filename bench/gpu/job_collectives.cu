@@ -36,7 +36,8 @@ class Bench {
       const double us =
           beside::microseconds_in_graph(raw_, [&] { world_.barrier(); }, [&] { call(How{.algo = algo}); });
       const std::string who = algo == Algo::automatic ? "isotope" : std::string("isotope ") + name_of(algo);
-      if (world_.rank() == 0) beside::print(who.c_str(), name, world_.size(), bytes, 0, 0, "us", us);
+      const char* op = combines(collective) ? "add" : nullptr;
+      if (world_.rank() == 0) beside::print(who.c_str(), name, world_.size(), bytes, 0, 0, "us", us, "bf16", op);
     }
   }
 
@@ -73,6 +74,7 @@ ISOTOPE_MAIN(argc, argv) {
     std::printf("skipped: there is no GPU\n");
     return 0;
   }
+  if (world.rank() == 0) beside::print_about();
   job_collectives::Bench bench(world);
   bench.run();
   world.synchronize();

@@ -291,6 +291,7 @@ ISOTOPE_MAIN(argc, argv) {
     std::printf("skipped: there is no GPU\n");
     return 0;
   }
+  if (world.rank() == 0) beside::print_about();
   job_primitives::Bench bench(world);
   bench.meeting();
   bench.signals();

@@ -15,25 +15,25 @@ int main(int argc, char** argv) {
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   auto* src = static_cast<__nv_bfloat16*>(nvshmem_calloc(beside::kLargest / 2, 2));
   auto* dst = static_cast<__nv_bfloat16*>(nvshmem_calloc(beside::kLargest / 2, 2));
-  const auto measure = [&](const char* name, std::size_t bytes, auto call) {
+  const auto measure = [&](const char* name, const char* op, std::size_t bytes, auto call) {
     const int calls = bytes >= (4 << 20) ? 2 : 20;
     const double us = beside::microseconds(
         stream, [] { nvshmem_barrier_all(); },
         [&] {
           for (int i = 0; i < calls; ++i) call();
         });
-    if (me == 0) beside::print("nvshmem", name, pes, bytes, 0, 0, "us", us / calls);
+    if (me == 0) beside::print("nvshmem", name, pes, bytes, 0, 0, "us", us / calls, "bf16", op);
   };
   for (const std::size_t bytes : beside::kReduced)
-    measure("all_reduce", bytes,
+    measure("all_reduce", "add", bytes,
             [&] { nvshmemx_bfloat16_sum_reduce_on_stream(NVSHMEM_TEAM_WORLD, dst, src, bytes / 2, stream); });
   for (const std::size_t bytes : beside::kGathered) {
     const std::size_t each = bytes / 2 / static_cast<std::size_t>(pes);
-    measure("reduce_scatter", bytes,
+    measure("reduce_scatter", "add", bytes,
             [&] { nvshmemx_bfloat16_sum_reducescatter_on_stream(NVSHMEM_TEAM_WORLD, dst, src, each, stream); });
-    measure("all_gather", bytes,
+    measure("all_gather", nullptr, bytes,
             [&] { nvshmemx_bfloat16_fcollect_on_stream(NVSHMEM_TEAM_WORLD, dst, src, each, stream); });
-    measure("all_to_all", bytes,
+    measure("all_to_all", nullptr, bytes,
             [&] { nvshmemx_bfloat16_alltoall_on_stream(NVSHMEM_TEAM_WORLD, dst, src, each, stream); });
   }
   nvshmem_barrier_all();

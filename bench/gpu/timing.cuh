@@ -73,14 +73,33 @@ inline constexpr std::size_t kReduced[] = {1 << 10, 8 << 10, 64 << 10, 512 << 10
 inline constexpr std::size_t kGathered[] = {64 << 10, 4 << 20};
 inline constexpr std::size_t kLargest = 64 << 20;
 
+/// `dtype` and `op`: of a collective, by the names that `isotope bench` has for them; op null where nothing is
+/// combined.
 inline void print(const char* who, const char* name, int pes, std::size_t bytes, int blocks, int threads,
-                  const char* unit, double figure) {
+                  const char* unit, double figure, const char* dtype = nullptr, const char* op = nullptr) {
   if (!std::isfinite(figure) || figure <= 0) return;  // it failed, and has said so
   std::printf(
       "{\"who\": \"%s\", \"name\": \"%s\", \"pes\": %d, \"bytes\": %zu, \"blocks\": %d, \"threads\": %d, \"unit\": "
-      "\"%s\", "
-      "\"figure\": %.5g}\n",
-      who, name, pes, bytes, blocks, threads, unit, figure);
+      "\"%s\", ",
+      who, name, pes, bytes, blocks, threads, unit);
+  if (dtype != nullptr) std::printf("\"dtype\": \"%s\", ", dtype);
+  if (op != nullptr) std::printf("\"op\": \"%s\", ", op);
+  std::printf("\"figure\": %.5g}\n", figure);
+  std::fflush(stdout);
+}
+
+/// What this program was made with, for the record.
+inline void print_about() {
+  int runtime = 0;
+  cudaRuntimeGetVersion(&runtime);
+  std::printf("{\"about\": {\"cuda_runtime\": \"%d.%d\", \"host_compiler\": \"%s %s\"}}\n", runtime / 1000,
+              runtime % 1000 / 10,
+#if defined(__clang__)
+              "clang", __clang_version__
+#else
+              "gcc", __VERSION__
+#endif  // __clang__
+  );
   std::fflush(stdout);
 }
 

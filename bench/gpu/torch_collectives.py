@@ -28,8 +28,8 @@ def main():
         }
         figures = {name: microseconds(call) for name, call in calls.items()}
         for name, figure in figures.items():
-            say(rank, "torch " + name, "all_reduce", size, size_bytes, figure)
-        say(rank, "torch", "all_reduce", size, size_bytes, min(figures.values()))
+            say(rank, "torch " + name, "all_reduce", size, size_bytes, figure, dtype="bf16", op="add")
+        say(rank, "torch", "all_reduce", size, size_bytes, min(figures.values()), dtype="bf16", op="add")
     leave()
 
 

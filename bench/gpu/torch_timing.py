@@ -26,10 +26,11 @@ def leave():
     dist.destroy_process_group()
 
 
-def say(rank, who, name, size, size_bytes, figure):
+def say(rank, who, name, size, size_bytes, figure, **elements):
+    """`elements`: dtype and op of a collective, by the names that `isotope bench` has for them."""
     if rank == 0:
         print(json.dumps({"who": who, "name": name, "pes": size, "bytes": size_bytes, "blocks": 0, "threads": 0, "unit": "us",
-                          "figure": figure}), flush=True)
+                          **elements, "figure": figure}), flush=True)
 
 
 def microseconds(call):
