@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "bench/harness/driver.hpp"
@@ -57,7 +58,7 @@ class Bench : public Command {
     app.add_option("--algo", algo_,
                    "of a collective: an algorithm by name, or `all` of them (else the library's choice)")
         ->type_name("NAME");
-    app.add_option("--plot", plot_, "draw size against time and bandwidth, as SVG, here")->type_name("FILE");
+    app.add_option("--plot", plot_, "draw size against time and bandwidth, as SVG, here: FILE.svg")->type_name("FILE");
     app.add_option("--json", json_, "write the result here too; - prints it instead of the table")->type_name("FILE");
     app.add_option("--repeats", repeats_, "how many turns each contestant has (each benchmark has its own default)")
         ->type_name("K");
@@ -78,6 +79,7 @@ class Bench : public Command {
     std::optional<bench::OutputFile> file, picture;
     if (!json_.empty() && json_ != "-") file.emplace("--json", json_);
     if (!plot_.empty()) {
+      refuse_other_pictures();
       refuse_plot_without_sizes(topics);
       picture.emplace("--plot", plot_);
     }
@@ -117,6 +119,17 @@ class Bench : public Command {
       if (platform == bench::kGpuPlatform) bench::require_on_gpus(*result.back());
     }
     return result;
+  }
+
+  /// SVG is what we draw: under another name programs would take it for something else.
+  void refuse_other_pictures() const {
+    const std::filesystem::path path(plot_);
+    if (path.extension() == ".svg") return;
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("--plot is '{}', but the picture is SVG and nothing else; expected a name that ends in .svg, "
+                    "such as '{}'",
+                    plot_, (path.parent_path() / (path.stem().string() + ".svg")).string()));
   }
 
   static void refuse_plot_without_sizes(const std::vector<std::unique_ptr<bench::Topic>>& topics) {

@@ -213,6 +213,15 @@ TEST_F(BenchCli, RefusesWhatMakesNoSense) {
   expect_refused(bench({"launch", "--plot", "p.svg"}), {"--plot", "several sizes", "allreduce"});
 }
 
+TEST_F(BenchCli, RefusesPicturesThatAreNotSvg) {
+  for (const char* name : {"p.png", "p.svg.png", "p", "p.SVG", "p.pdf", ".svg"}) {
+    expect_refused(bench({"put", "--quick", "--plot", (folder_ / name).string()}),
+                   {"--plot", "/" + std::string(name) + "'", "ends in .svg"});
+  }
+  expect_refused(bench({"put", "--plot", "sizes.png"}), {"such as 'sizes.svg'"});
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
 TEST_F(BenchCli, RefusesWhatGpusDoNotHave) {
   expect_refused(bench({"launch", "--platform", "gpu"}), {"--platform", "'gpu'", "cpu or cuda"});
   expect_refused(bench({"allreduce", "launch", "--platform", "cuda"}),
