@@ -302,9 +302,9 @@ int die(World& world, const std::string& how) {
     // Under MPS the whole server may go with the dead PE; who learns of that first says so.
     const bool named = how == "trap" || error.peer() == world.size() - 1 || error.code() == Code::kernel_failed;
     std::printf("PE %d: after %.2f s (%s) %s: %s\n", world.rank(), took,
-                took >= (how == "kill" ? 2 : 4) ? "FAILED: late"
-                : named                         ? "in time"
-                                                : "FAILED: another is blamed",
+                took >= 2 ? "FAILED: late"
+                : named   ? "in time"
+                          : "FAILED: another is blamed",
                 code_name(error.code()), error.what());
     throw;
   }
