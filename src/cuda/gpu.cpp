@@ -99,6 +99,7 @@ int Gpu::attribute(CUdevice_attribute which) const {
 void Gpu::copy(void* to, const void* from, std::size_t bytes) const {
   if (bytes == 0) return;
   const Current current(context_);
+  const Relaxed relaxed(*calls_);
   check(calls_->cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, copies_),
         "cuMemcpyAsync");
   check(calls_->cuStreamSynchronize(copies_), "cuMemcpyAsync");
@@ -107,6 +108,7 @@ void Gpu::copy(void* to, const void* from, std::size_t bytes) const {
 void Gpu::fill(void* at, unsigned char value, std::size_t bytes) const {
   if (bytes == 0) return;
   const Current current(context_);
+  const Relaxed relaxed(*calls_);
   check(calls_->cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(at), value, bytes, copies_), "cuMemsetD8Async");
   check(calls_->cuStreamSynchronize(copies_), "cuMemsetD8Async");
 }

@@ -39,6 +39,26 @@ class CurrentAtEnd {
   bool good_ = false, changed_ = false;
 };
 
+/// For questions and waits: while somebody captures a graph, in PyTorch's mode on any thread, the driver refuses these
+/// to threads that are not in relaxed mode, and the capture fails with them. Ours are about streams that nobody
+/// captures.
+class Relaxed {
+ public:
+  explicit Relaxed(const Driver& cuda) noexcept : cuda_(&cuda) {
+    changed_ = cuda.cuThreadExchangeStreamCaptureMode(&before_) == CUDA_SUCCESS;
+  }
+  ~Relaxed() {
+    if (changed_) cuda_->cuThreadExchangeStreamCaptureMode(&before_);
+  }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  const Driver* cuda_;
+  CUstreamCaptureMode before_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // the new one, until the driver exchanges it
+  bool changed_ = false;
+};
+
 /// A PE's hold on one GPU. Uses the primary context, which the CUDA runtime of the user's program uses too.
 /// Copies and fills run on a stream of its own that no other stream waits for: a peer's kernel may be spinning on the
 /// same GPU until this PE does something, and whatever waits for the whole device would wait for ever. Thread-safe.

@@ -30,11 +30,13 @@ class GpuEvent final : public exec::EventState {
   // driver answers nothing.
   bool finished() const override {
     const Current current(gpu_->context());
+    const Relaxed relaxed(gpu_->calls());
     const CUresult result = gpu_->calls().cuEventQuery(event_);
     return result != CUDA_ERROR_NOT_READY && result != CUDA_ERROR_NOT_PERMITTED;
   }
   void synchronize() override {
     const Current current(gpu_->context());
+    const Relaxed relaxed(gpu_->calls());
     if (gpu_->calls().cuEventSynchronize(event_) == CUDA_ERROR_NOT_PERMITTED) {
       throw Error(Code::invalid_argument,
                   "Event::synchronize called inside a host callback of a stream; the GPU's "
@@ -131,7 +133,9 @@ bool GpuQueue::is_captured() const {
 
 CUresult GpuQueue::ask() const {
   // To ask a stream that is being captured would end the capture.
-  return is_captured() ? CUDA_ERROR_NOT_READY : gpu_->calls().cuStreamQuery(stream_);
+  if (is_captured()) return CUDA_ERROR_NOT_READY;
+  const Relaxed relaxed(gpu_->calls());
+  return gpu_->calls().cuStreamQuery(stream_);
 }
 
 Error GpuQueue::failure_of(CUresult result) const {
@@ -148,6 +152,7 @@ Error GpuQueue::failure_of(CUresult result) const {
 
 std::unique_lock<std::mutex> GpuQueue::await_last_launch() {
   std::unique_lock turn(pace_mutex_);
+  const Relaxed relaxed(gpu_->calls());
   // Kernels end, by their deadlines if not otherwise.
   while (last_launch_ && !is_captured()) {
     const CUresult result = gpu_->calls().cuEventQuery(static_cast<const GpuEvent&>(*last_launch_).event());
@@ -201,6 +206,7 @@ void GpuQueue::synchronize() {
   CUresult result = CUDA_SUCCESS;
   {
     const Current current(gpu_->context());
+    const Relaxed relaxed(gpu_->calls());
     result = gpu_->calls().cuStreamSynchronize(stream_);
   }
   if (result == CUDA_ERROR_NOT_PERMITTED) {
@@ -246,6 +252,7 @@ void GpuQueue::close() noexcept {
   }
   const CurrentAtEnd current(gpu_->context());
   if (!current) return;
+  const Relaxed relaxed(gpu_->calls());
   gpu_->calls().cuStreamSynchronize(stream_);
   if (ours_) gpu_->calls().cuStreamDestroy(stream_);
 }

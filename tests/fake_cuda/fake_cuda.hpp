@@ -51,6 +51,13 @@ Live live();
 void fail(const char* call, int nth, CUresult with = CUDA_ERROR_UNKNOWN);
 /// From now on, until reset(): work on streams ends with this error, as after a kernel with a bad address.
 void lose_gpu(CUresult with);
+/// A graph is being captured from this stream by somebody in global mode, as PyTorch does it. A thread that then asks
+/// or waits without being in relaxed mode is refused that, and so is everybody who does it to this stream; the capture
+/// is no good any more.
+void begin_capture(CUstream stream);
+/// Whether what was captured is good.
+bool end_capture(CUstream stream);
+
 /// How many calls of that name this process has made.
 int calls(const char* call);
 

@@ -1,5 +1,6 @@
 // Queues of PEs that are threads and share a GPU: one launch under way. The launch itself is the test's own.
 #include "cuda/queue.hpp"
+#include "exec/event.hpp"
 #include "gpu_job.hpp"
 
 namespace isotope::cuda {
@@ -41,6 +42,22 @@ TEST_F(GpuPace, ALaunchWaitsUntilTheLastOneIsOver) {
   EXPECT_EQ(asked_by([&] { launch(queue); }), 2) << "not over, then over";
   EXPECT_EQ(asked_by([&] { launch(queue); }), 1);
   EXPECT_EQ(launches, 3);
+}
+
+TEST_F(GpuPace, WaitingDisturbsNobodysCapture) {
+  GpuQueue queue(gpu_, {}, nullptr, true);
+  CUstream captured = nullptr;
+  {
+    const Current current(gpu_->context());
+    gpu_->calls().cuStreamCreate(&captured, CU_STREAM_NON_BLOCKING);
+  }
+  launch(queue);
+  const auto event = queue.record();
+  fake_cuda::begin_capture(captured);
+  launch(queue);
+  event->synchronize();
+  EXPECT_TRUE(fake_cuda::end_capture(captured));
+  gpu_->calls().cuStreamDestroy(captured);
 }
 
 TEST_F(GpuPace, OtherQueuesWaitForNothing) {

@@ -43,6 +43,7 @@ struct Stream {
   CUcontext context = nullptr;
   unsigned flags = 0;
   std::vector<std::function<void()>> callbacks;  // that wait
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
 };
 
 struct State {
@@ -70,6 +71,8 @@ CUcontext primary(CUdevice device);
 CUmemGenericAllocationHandle add_handle(std::shared_ptr<Memory> memory);
 /// Success for a stream that is there, the default one among them.
 CUresult known_stream(CUstream stream);
+/// Success for a question or a wait that no capture forbids; `stream` is what it is about. Else the captures fail.
+CUresult may_ask(CUstream stream = nullptr);
 /// Whether all GPUs that it was made for are in it.
 bool multicast_ready(CUmemGenericAllocationHandle handle);
 

@@ -1,4 +1,6 @@
 // Streams and events of the fake driver: all is done at once, but for callbacks, which wait for cuStreamSynchronize.
+#include <utility>
+
 #include "driver.hpp"
 #include "state.hpp"
 
@@ -6,6 +8,34 @@ namespace fake_cuda {
 
 CUresult known_stream(CUstream stream) {
   return stream == nullptr || state().streams.count(stream) != 0 ? state().lost : CUDA_ERROR_INVALID_HANDLE;
+}
+
+namespace {
+
+thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+}  // namespace
+
+CUresult may_ask(CUstream asked) {
+  CUresult result = CUDA_SUCCESS;
+  for (auto& [stream, it] : state().streams) {
+    if (it.capture == CU_STREAM_CAPTURE_STATUS_NONE) continue;
+    if (t_mode == CU_STREAM_CAPTURE_MODE_RELAXED && stream != asked) continue;
+    it.capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return result;
+}
+
+void begin_capture(CUstream stream) {
+  const std::lock_guard lock(state().mutex);
+  state().streams.at(stream).capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+bool end_capture(CUstream stream) {
+  const std::lock_guard lock(state().mutex);
+  return std::exchange(state().streams.at(stream).capture, CU_STREAM_CAPTURE_STATUS_NONE) ==
+         CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 namespace {
@@ -46,16 +76,24 @@ CUresult cuStreamDestroy(CUstream stream) {
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   FAKE_CALL();
   *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (const auto found = state().streams.find(stream); found != state().streams.end()) *status = found->second.capture;
   return known_stream(stream);
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  FAKE_CALL();
+  std::swap(*mode, t_mode);
+  return CUDA_SUCCESS;
 }
 CUresult cuStreamQuery(CUstream stream) {
   FAKE_CALL();
+  if (const CUresult result = may_ask(stream); result != CUDA_SUCCESS) return result;
   return known_stream(stream);
 }
 CUresult cuStreamSynchronize(CUstream stream) {
   std::vector<std::function<void()>> callbacks;
   {
     FAKE_CALL_IN_CONTEXT();
+    if (const CUresult result = may_ask(stream); result != CUDA_SUCCESS) return result;
     if (const CUresult result = known_stream(stream); result != CUDA_SUCCESS) return result;
     if (stream != nullptr) callbacks.swap(state().streams[stream].callbacks);
   }
@@ -88,10 +126,12 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 }
 CUresult cuEventQuery(CUevent event) {
   FAKE_CALL();
+  if (const CUresult result = may_ask(); result != CUDA_SUCCESS) return result;
   return known_event(event);
 }
 CUresult cuEventSynchronize(CUevent event) {
   FAKE_CALL();
+  if (const CUresult result = may_ask(); result != CUDA_SUCCESS) return result;
   return known_event(event);
 }
 

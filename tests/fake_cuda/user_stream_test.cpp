@@ -75,6 +75,39 @@ TEST_P(GpuStreams, ThatWaitForTheDefaultStreamAreRefusedWherePesShareOne) {
   });
 }
 
+// What we ask the driver, and wait for, while the user's program captures a graph in global mode.
+TEST_P(GpuStreams, QuestionsDisturbNoCapture) {
+  run([](World& world) {
+    Users users(world.rank() % 8, CU_STREAM_NON_BLOCKING);
+    Stream wrapped = world.wrap_stream(users.stream);
+    auto x = world.alloc<int>(100);
+    world.barrier();
+    fake_cuda::begin_capture(users.stream);
+    world.barrier();
+    EXPECT_EQ(world.status().code, Code::ok);
+    EXPECT_FALSE(wrapped.idle()) << "nobody knows";
+    {
+      Stream side = world.create_stream();
+      EXPECT_TRUE(side.idle());
+      Event event = side.record();
+      EXPECT_TRUE(event.finished());
+      event.synchronize();
+      side.synchronize();
+    }
+    world.create_stream();  // looks at what became of the last one
+    OwnedTeam all = world.split_strided(world.team(), 0, 1, world.size());
+    x.set(3, 5);
+    EXPECT_EQ(x.get(3), 5);
+    EXPECT_EQ(world.status().code, Code::ok);
+    world.barrier();
+    EXPECT_TRUE(fake_cuda::end_capture(users.stream));
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    users.gpu.calls().cuThreadExchangeStreamCaptureMode(&mode);
+    EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "the thread's own mode";
+    world.barrier();
+  });
+}
+
 TEST_P(GpuStreams, GoWithTheirLastHandle) {
   run([](World& world) {
     world.synchronize();
