@@ -6,20 +6,26 @@ namespace isotope::cuda {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(Code::invalid_argument, "wrap_stream: " + why); }
+/// Whether nobody captures a graph from it.
+bool is_free(const Gpu& gpu, CUstream stream) {
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  return gpu.calls().cuStreamIsCapturing(stream, &capture) == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_NONE;
+}
 
 /// A context in words.
 std::string owner_text(const Gpu& gpu, CUcontext context) {
   CUdevice device = 0;
   const Current current(context);
   if (gpu.calls().cuCtxGetDevice(&device) != CUDA_SUCCESS || device == gpu.device())
-    return "a context of its own, not the one that the CUDA runtime uses (the GPU's primary context)";
+    return "a context of its own (a green context counts as one), not the one that the CUDA runtime uses (the GPU's "
+           "primary context)";
   return fmt::format("GPU {}", device);
 }
 
 }  // namespace
 
-void check_user_stream(const Gpu& gpu, CUstream stream, bool threads) {
+void check_user_stream(const Gpu& gpu, CUstream stream, bool threads, int pe) {
+  const auto refuse = [pe](const std::string& why) { throw Error(Code::invalid_argument, "wrap_stream: " + why, pe); };
   constexpr const char* kMakeOne = "; pass one made with cudaStreamNonBlocking";
   if (stream == nullptr || stream == CU_STREAM_LEGACY) {
     refuse(
@@ -30,6 +36,8 @@ void check_user_stream(const Gpu& gpu, CUstream stream, bool threads) {
   if (stream == CU_STREAM_PER_THREAD)
     refuse(fmt::format("the stream is cudaStreamPerThread, which is another stream on each thread{}", kMakeOne));
   const Current current(gpu.context());
+  // Drivers before 12.5 refuse the questions below about a stream under capture, and the capture fails with them.
+  if (!is_free(gpu, stream)) return;
   CUcontext context = nullptr;
   if (gpu.calls().cuStreamGetCtx(stream, &context) == CUDA_SUCCESS && context != nullptr && context != gpu.context()) {
     refuse(

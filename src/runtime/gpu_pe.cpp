@@ -164,7 +164,7 @@ class CudaPe final : public GpuPe {
 
   std::shared_ptr<exec::StreamQueue> wrap_queue(exec::FailureProbe probe, LossReport lost, void* theirs) override {
     const auto stream = static_cast<CUstream>(theirs);
-    cuda::check_user_stream(*gpu_, stream, threads_here_ > 1);
+    cuda::check_user_stream(*gpu_, stream, threads_here_ > 1, rank_);
     return add_queue(std::move(probe), std::move(lost), stream);
   }
 

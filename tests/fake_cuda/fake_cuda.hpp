@@ -71,5 +71,7 @@ std::uint64_t bound_to_multicast(const void* at);
 void* plain_memory(int gpu, std::size_t bytes);
 /// A context that is nobody's primary one.
 CUcontext other_context();
+/// A stream there.
+CUstream other_stream();
 
 }  // namespace fake_cuda

@@ -27,6 +27,18 @@ CUresult may_ask(CUstream asked) {
   return result;
 }
 
+namespace {
+
+/// Before 12.5 what a stream is could not be asked while it was being captured.
+CUresult may_inspect(CUstream stream) {
+  Stream& it = state().streams.at(stream);
+  if (state().machine.version >= 12050 || it.capture == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
+  it.capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+}  // namespace
+
 void begin_capture(CUstream stream) {
   const std::lock_guard lock(state().mutex);
   state().streams.at(stream).capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -48,6 +60,13 @@ CUresult known_event(CUevent event) {
 
 }  // namespace
 
+CUstream other_stream() {
+  const std::lock_guard lock(state().mutex);
+  auto* const stream = static_cast<CUstream>(token());
+  state().streams[stream] = {other_context(), CU_STREAM_NON_BLOCKING, {}};
+  return stream;
+}
+
 // -----------------------------------------------------------------
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   FAKE_CALL_IN_CONTEXT();
@@ -59,6 +78,7 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
   FAKE_CALL();
   const auto found = state().streams.find(stream);
   if (found == state().streams.end()) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult result = may_inspect(stream); result != CUDA_SUCCESS) return result;
   *context = found->second.context;
   return CUDA_SUCCESS;
 }
@@ -66,6 +86,7 @@ CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
   FAKE_CALL();
   const auto found = state().streams.find(stream);
   if (found == state().streams.end()) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult result = may_inspect(stream); result != CUDA_SUCCESS) return result;
   *flags = found->second.flags;
   return CUDA_SUCCESS;
 }

@@ -15,6 +15,7 @@ class GpuStreams : public testing::GpuJobTest {
       const cuda::Current current(gpu.context());
       gpu.calls().cuStreamCreate(&stream, flags);
     }
+    Users(int device, CUstream made) : gpu(device), stream(made) {}
     ~Users() { gpu.calls().cuStreamDestroy(stream); }
     Users(const Users&) = delete;
     Users& operator=(const Users&) = delete;
@@ -22,9 +23,15 @@ class GpuStreams : public testing::GpuJobTest {
     CUstream stream = nullptr;
   };
   static void refused(World& world, void* stream, const std::vector<std::string>& parts) {
-    const auto [code, text] = error_of([&] { world.wrap_stream(stream); });
-    EXPECT_EQ(code, Code::invalid_argument) << text;
-    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+    try {
+      world.wrap_stream(stream);
+      ADD_FAILURE() << "it was taken";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_EQ(error.code(), Code::invalid_argument) << text;
+      EXPECT_EQ(error.pe(), world.rank()) << text;
+      for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+    }
   }
 };
 ISOTOPE_ALL_SHAPES(GpuStreams);
@@ -57,6 +64,27 @@ TEST_P(GpuStreams, OfAnotherGpuAreRefused) {
     Users users(other, CU_STREAM_NON_BLOCKING);
     refused(world, users.stream,
             {"belongs to GPU " + std::to_string(other), "on GPU " + std::to_string(own), "cudaSetDevice"});
+    world.barrier();
+  });
+}
+
+// cuStreamGetCtx gives that of a green context, too.
+TEST_P(GpuStreams, OfAnotherContextAreRefused) {
+  run([](World& world) {
+    Users users(world.rank() % 8, fake_cuda::other_stream());
+    refused(world, users.stream, {"a context of its own", "a green context counts as one", "cudaSetDevice"});
+    world.barrier();
+  });
+}
+
+// A driver of the kind that lets no capture go on when it is asked about its stream.
+TEST_P(GpuStreams, UnderCaptureAreTaken) {
+  fake_cuda::reset({.version = 12040});
+  run([](World& world) {
+    Users users(world.rank() % 8, CU_STREAM_NON_BLOCKING);
+    fake_cuda::begin_capture(users.stream);
+    world.wrap_stream(users.stream).call([] {});
+    EXPECT_TRUE(fake_cuda::end_capture(users.stream));
     world.barrier();
   });
 }
