@@ -253,7 +253,7 @@ void GpuQueue::close() noexcept {
   const CurrentAtEnd current(gpu_->context());
   if (!current) return;
   const Relaxed relaxed(gpu_->calls());
-  gpu_->calls().cuStreamSynchronize(stream_);
+  if (ours_ || !is_captured()) gpu_->calls().cuStreamSynchronize(stream_);
   if (ours_) gpu_->calls().cuStreamDestroy(stream_);
 }
 

@@ -28,7 +28,11 @@ class GpuQueue final : public exec::StreamQueue {
   using LossReport = std::function<void(const std::string&)>;
   GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr, bool paced = false,
            LossReport lost = {});
-  ~GpuQueue() override { GpuQueue::close(); }
+  /// A stream of the user's is left alone, unless close() came first: nobody holds this queue, so its work was found
+  /// done, and what the user has enqueued or begun to capture since is not waited for.
+  ~GpuQueue() override {
+    if (ours_) GpuQueue::close();
+  }
 
   /// Throws Error(kernel_failed) with the driver's reason, and what to do about it, when it refuses the launch.
   void launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how, void** arguments);

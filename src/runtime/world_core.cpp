@@ -56,6 +56,8 @@ void WorldCore::leave(bool unwinding) noexcept {
   {
     const std::lock_guard lock(mutex_);
     streams.swap(streams_);
+    for (auto& spare : spare_) streams.push_back(std::move(spare));
+    spare_.clear();
     wrapped_.clear();
   }
   for (const auto& stream : streams) stream->close();

@@ -96,8 +96,8 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   /// Its Team, from its id and members.
   void fill_team(TeamRecord& record, int my_rank);
   std::shared_ptr<exec::StreamQueue> make_stream();
-  std::shared_ptr<exec::StreamQueue> add_stream(std::shared_ptr<exec::StreamQueue> queue);
-  /// Those whose last handle is gone and whose work is done, out of streams_. Called with mutex_ held.
+  /// Those whose last handle is gone and whose work is done, out of streams_: into spare_, or to be ended by the
+  /// caller. Called with mutex_ held.
   std::vector<std::shared_ptr<exec::StreamQueue>> take_unused_streams();
   /// For queues on a GPU: this PE can do nothing any more, so the job is over.
   std::function<void(const std::string&)> loss_report();
@@ -138,10 +138,11 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::unique_ptr<Heap> heap_;
 
   std::mutex collective_mutex_;
-  std::mutex mutex_;  // guards the four below
+  std::mutex mutex_;  // guards the five below
   std::vector<std::weak_ptr<TeamRecord>> teams_;
   std::vector<std::shared_ptr<exec::StreamQueue>> streams_;    // [0] is the default one
-  std::map<void*, std::weak_ptr<exec::StreamQueue>> wrapped_;  // of the user's streams
+  std::vector<std::shared_ptr<exec::StreamQueue>> spare_;      // of a GPU, idle and nobody's: handed out again
+  std::map<void*, std::weak_ptr<exec::StreamQueue>> wrapped_;  // those of streams_ that are the user's
   bool fault_reported_ = false;
   int untold_stops_ = 0;  // teams that stopped whose failure nobody has been told of; after the first report
 };

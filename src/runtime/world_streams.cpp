@@ -21,9 +21,22 @@ std::shared_ptr<exec::StreamQueue> WorldCore::create_stream() {
 }
 
 std::shared_ptr<exec::StreamQueue> WorldCore::make_stream() {
+  std::vector<std::shared_ptr<exec::StreamQueue>> unused;  // they end outside of the lock
+  {
+    const std::lock_guard lock(mutex_);
+    unused = take_unused_streams();
+    if (!spare_.empty()) {
+      streams_.push_back(std::move(spare_.back()));
+      spare_.pop_back();
+      return streams_.back();
+    }
+  }
   const auto probe = [this] { return failure(true); };
-  return add_stream(gpu_ != nullptr ? gpu_->create_queue(probe, loss_report())
-                                    : exec::StreamQueue::create(exec_limits_, probe));
+  auto queue =
+      gpu_ != nullptr ? gpu_->create_queue(probe, loss_report()) : exec::StreamQueue::create(exec_limits_, probe);
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(queue);
+  return queue;
 }
 
 std::function<void(const std::string&)> WorldCore::loss_report() {
@@ -39,20 +52,14 @@ std::shared_ptr<exec::StreamQueue> WorldCore::wrap_stream(void* theirs) {
   default_stream();  // the first of the list stays our own
   {
     const std::lock_guard lock(mutex_);
-    if (auto known = wrapped_[theirs].lock()) return known;
+    if (const auto known = wrapped_.find(theirs); known != wrapped_.end()) return known->second.lock();
   }
-  auto queue = add_stream(gpu_->wrap_queue([this] { return failure(true); }, loss_report(), theirs));
-  const std::lock_guard lock(mutex_);
-  auto& entry = wrapped_[theirs];
-  if (auto known = entry.lock()) return known;  // another thread's
-  entry = queue;
-  return queue;
-}
-
-std::shared_ptr<exec::StreamQueue> WorldCore::add_stream(std::shared_ptr<exec::StreamQueue> queue) {
+  auto queue = gpu_->wrap_queue([this] { return failure(true); }, loss_report(), theirs);
   std::vector<std::shared_ptr<exec::StreamQueue>> unused;  // they end outside of the lock
   const std::lock_guard lock(mutex_);
   unused = take_unused_streams();
+  const auto [known, is_new] = wrapped_.try_emplace(theirs, queue);
+  if (!is_new) return known->second.lock();  // another thread's
   streams_.push_back(queue);
   return queue;
 }
@@ -63,10 +70,12 @@ std::vector<std::shared_ptr<exec::StreamQueue>> WorldCore::take_unused_streams()
     auto& stream = streams_[i - 1];
     // Nobody else holds it, so nobody can begin to use it, and what it still has to tell has been told.
     if (stream.use_count() > 1 || !stream->idle() || stream->pending_failure()) continue;
-    unused.push_back(std::move(stream));
+    // A user's stream is forgotten here and now: who wraps it again gets a queue that is in the list. One of our own
+    // stays for the next who wants one: to destroy it may wait for the kernels of peers. Those of the CPU end.
+    const bool theirs = std::erase_if(wrapped_, [&](const auto& entry) { return entry.second.lock() == stream; }) != 0;
+    (theirs || gpu_ == nullptr ? unused : spare_).push_back(std::move(stream));
     streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
   }
-  std::erase_if(wrapped_, [](const auto& entry) { return entry.second.expired(); });
   return unused;
 }
 

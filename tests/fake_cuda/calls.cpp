@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "driver.hpp"
 #include "state.hpp"
@@ -29,10 +30,21 @@ struct Failure {
 };
 thread_local Failure t_failure;
 
+struct Before {
+  std::string call;
+  std::function<void()> what;
+};
+thread_local Before t_before;
+
 std::string plain_name(const char* name) {
   std::string text = name;
   if (text.ends_with("_v2")) text.resize(text.size() - 3);
   return text;
+}
+
+std::mutex& mutex_for(const std::string& call) {
+  if (t_before.what && t_before.call == call) std::exchange(t_before, {}).what();
+  return state().mutex;
 }
 
 }  // namespace
@@ -45,7 +57,7 @@ CUdevice device_of(CUcontext context) {
   return static_cast<CUdevice>(reinterpret_cast<std::uintptr_t>(context) - 0xC000);
 }
 
-Call::Call(const char* name, Needs needs) : lock_(state().mutex) {
+Call::Call(const char* name, Needs needs) : lock_(mutex_for(plain_name(name))) {
   const std::string plain = plain_name(name);
   ++state().calls[plain];
   if (t_failure.left > 0 && t_failure.call == plain && --t_failure.left == 0) {
@@ -54,6 +66,8 @@ Call::Call(const char* name, Needs needs) : lock_(state().mutex) {
     result = CUDA_ERROR_INVALID_CONTEXT;  // none, or one that was released
   }
 }
+
+void before(const char* call, std::function<void()> what) { t_before = {call, std::move(what)}; }
 
 void fail(const char* call, int nth, CUresult with) { t_failure = {call, nth, with}; }
 

@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <ostream>
 
 namespace fake_cuda {
@@ -49,6 +50,8 @@ void reset(const Machine& machine);
 Live live();
 /// The `nth` call of that name that this thread makes from now on fails. One at a time; nth 0: none does.
 void fail(const char* call, int nth, CUresult with = CUDA_ERROR_UNKNOWN);
+/// Before the next call of that name that this thread makes, what another thread might do just then.
+void before(const char* call, std::function<void()> what);
 /// From now on, until reset(): work on streams ends with this error, as after a kernel with a bad address.
 void lose_gpu(CUresult with);
 /// A graph is being captured from this stream by somebody in global mode, as PyTorch does it. A thread that then asks

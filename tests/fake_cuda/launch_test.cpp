@@ -1,5 +1,6 @@
 // Launches as the host looks at them before the GPU does: what fits, what may come early, what an error means. What the
 // CUDA runtime would say the test says.
+#include "cuda/gpu.hpp"
 #include "gpu_job.hpp"
 #include "isotope/base/gpu_kernel.hpp"
 
@@ -171,6 +172,42 @@ TEST_F(GpuLaunching, ThreadsDivideTheGpuAndNothingComesEarly) {
       EXPECT_FALSE(t_runtime.launches.back().programmatic);
       const std::string text = refused(world, {.grid = 89, .block = 128}, kernel, Code::invalid_argument);
       EXPECT_TRUE(says(text, "44 multiprocessors") && says(text, "shared by 3 PEs") && says(text, "hold 88")) << text;
+    }
+    world.barrier();
+  });
+}
+
+// The user's streams that nobody holds are on their way out when one of them is wrapped again: the World has to know
+// the queue that it gets.
+TEST_F(GpuLaunching, AStreamIsWrappedAgainWhileItIsGivenBack) {
+  const detail::GpuKernel kernel = fresh();
+  run_threads(2, [&] {
+    World world = init();
+    world.barrier();
+    if (world.rank() == 0) {
+      const cuda::Gpu gpu(0);
+      CUstream first = nullptr, second = nullptr;
+      {
+        const cuda::Current current(gpu.context());
+        gpu.calls().cuStreamCreate(&first, CU_STREAM_NON_BLOCKING);
+        gpu.calls().cuStreamCreate(&second, CU_STREAM_NON_BLOCKING);
+      }
+      Stream plain = world.wrap_stream(first);
+      Stream with_event = world.wrap_stream(second);
+      launch_as_compiled(world, {.grid = 1, .block = 32, .stream = with_event}, kernel);
+      with_event = {};
+      plain = {};
+      Stream again;
+      fake_cuda::before("cuEventDestroy", [&] { again = world.wrap_stream(first); });
+      world.create_stream();
+      ASSERT_TRUE(again);
+      bool called = false;
+      again.call([&] { called = true; });
+      world.synchronize();
+      EXPECT_TRUE(called) << "the World does not know it";
+      again = {};
+      gpu.calls().cuStreamDestroy(second);
+      gpu.calls().cuStreamDestroy(first);
     }
     world.barrier();
   });

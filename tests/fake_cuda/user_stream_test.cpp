@@ -152,6 +152,41 @@ TEST_P(GpuStreams, GoWithTheirLastHandle) {
   });
 }
 
+// To destroy one may wait for the kernels of peers.
+TEST_P(GpuStreams, OfTheWorldAreHandedOutAgain) {
+  run([threads = GetParam().threads](World& world) {
+    world.synchronize();
+    world.barrier();
+    const int made = fake_cuda::calls("cuStreamCreate"), gone = fake_cuda::calls("cuStreamDestroy");
+    world.barrier();
+    for (int i = 0; i < 50; ++i) {
+      bool called = false;
+      Stream stream = world.create_stream();
+      stream.call([&] { called = true; });
+      world.synchronize();
+      EXPECT_TRUE(called) << "one of the World's";
+    }
+    world.barrier();
+    EXPECT_EQ(fake_cuda::calls("cuStreamCreate"), made + (threads ? world.size() : 1));
+    EXPECT_EQ(fake_cuda::calls("cuStreamDestroy"), gone);
+    world.barrier();
+  });
+}
+
+// By then it may have a kernel that waits for a peer.
+TEST_P(GpuStreams, OfTheUserAreGivenBackWithoutAWait) {
+  run([](World& world) {
+    Users users(world.rank() % 8, CU_STREAM_NON_BLOCKING);
+    world.wrap_stream(users.stream);
+    bool waited = false;
+    users.gpu.calls().cuLaunchHostFunc(users.stream, [](void* flag) { *static_cast<bool*>(flag) = true; }, &waited);
+    world.create_stream();
+    world.synchronize();
+    EXPECT_FALSE(waited);
+    world.barrier();
+  });
+}
+
 // What it still had to tell is told by the World.
 TEST_P(GpuStreams, AFailureOutlivesTheHandle) {
   run([](World& world) {
@@ -223,6 +258,23 @@ TEST_F(GpuStreamCount, DroppedOnesCountNoMore) {
     for (int i = 0; i < 20; ++i) world.create_stream();
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+// What was captured so far is the user's, whatever becomes of the World.
+TEST_F(GpuStreamCount, TheWorldsEndDisturbsNoCapture) {
+  const cuda::Gpu gpu(0);
+  CUstream stream = nullptr;
+  {
+    const cuda::Current current(gpu.context());
+    gpu.calls().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  }
+  {
+    World world = init();
+    Stream wrapped = world.wrap_stream(stream);
+    fake_cuda::begin_capture(stream);
+  }
+  EXPECT_TRUE(fake_cuda::end_capture(stream));
+  gpu.calls().cuStreamDestroy(stream);
 }
 
 }  // namespace
