@@ -96,6 +96,13 @@ int Gpu::attribute(CUdevice_attribute which) const {
   return value;
 }
 
+CUresult Gpu::state() const noexcept {
+  const CurrentAtEnd current(context_);
+  if (!current) return CUDA_ERROR_NOT_READY;  // not known
+  const Relaxed relaxed(*calls_);
+  return calls_->cuStreamQuery(copies_);
+}
+
 void Gpu::copy(void* to, const void* from, std::size_t bytes) const {
   if (bytes == 0) return;
   const Current current(context_);

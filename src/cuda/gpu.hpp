@@ -24,8 +24,8 @@ class Current {
   bool changed_ = false;
 };
 
-/// The same for destructors: does not throw, false where the driver has ended, and leaves the thread as it was, without
-/// a context too: this one may go next.
+/// The same for destructors and questions: does not throw, false where the driver has ended, and leaves the thread as
+/// it was, without a context too: this one may go next.
 class CurrentAtEnd {
  public:
   explicit CurrentAtEnd(CUcontext context) noexcept;
@@ -84,6 +84,10 @@ class Gpu {
     return 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   }
+
+  /// What the driver says of the GPU, without waiting for any kernel: what became of one that lost it
+  /// (cuda/errors.hpp).
+  CUresult state() const noexcept;
 
   /// Between any two of host and device memory; done when it returns.
   void copy(void* to, const void* from, std::size_t bytes) const;

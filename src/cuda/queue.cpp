@@ -96,7 +96,9 @@ GpuQueue::GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUs
       paced_(paced) {
   if (!ours_) return;
   const Current current(gpu_->context());
-  check(gpu_->calls().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  const CUresult made = gpu_->calls().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING);
+  if (made != CUDA_SUCCESS) throw_if_lost();
+  check(made, "cuStreamCreate");
 }
 
 std::shared_lock<std::shared_mutex> GpuQueue::enter() const {
@@ -113,8 +115,7 @@ void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how
   std::unique_lock<std::mutex> turn;
   if (paced_) turn = await_last_launch();
   if (const int error = kernel.calls->launch(kernel.entry, how, arguments); error != 0) {
-    // The runtime also says here what became of a kernel before.
-    if (const CUresult state = ask(); loses_gpu(state)) throw failure_of(state);
+    throw_if_lost();
     throw Error(
         Code::kernel_failed,
         fmt::format("launching {} x {} x {} blocks of {} x {} x {} threads with {} bytes of shared memory on GPU "
@@ -136,6 +137,10 @@ CUresult GpuQueue::ask() const {
   if (is_captured()) return CUDA_ERROR_NOT_READY;
   const Relaxed relaxed(gpu_->calls());
   return gpu_->calls().cuStreamQuery(stream_);
+}
+
+void GpuQueue::throw_if_lost() const {
+  if (const CUresult state = gpu_->state(); loses_gpu(state)) throw failure_of(state);
 }
 
 Error GpuQueue::failure_of(CUresult result) const {

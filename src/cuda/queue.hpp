@@ -37,6 +37,10 @@ class GpuQueue final : public exec::StreamQueue {
   /// Throws Error(kernel_failed) with the driver's reason, and what to do about it, when it refuses the launch.
   void launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how, void** arguments);
 
+  /// After a refusal: throws Error(kernel_failed) if the GPU is lost to this process, after everybody who has to know
+  /// was told. CUDA gives the error of a kernel before from calls that have nothing to do with it.
+  void throw_if_lost() const;
+
   void launch(const exec::GridSpec& spec, std::function<void()> body) override;
   void call(std::function<void()> fn) override;
   std::shared_ptr<exec::EventState> record() override;

@@ -187,7 +187,7 @@ class CudaPe final : public GpuPe {
     auto* stream = dynamic_cast<cuda::GpuQueue*>(&queue);
     if (stream == nullptr) throw Error(Code::invalid_argument, "launch: the stream belongs to a World on the CPU");
     detail::GpuLaunch how = shape_of(config);
-    if (!check_shape(how, kernel, config.resident)) how.programmatic = false;
+    if (!check_shape(how, kernel, config.resident, *stream)) how.programmatic = false;
     stream->launch_gpu(kernel, how, arguments);
   }
 
@@ -270,7 +270,8 @@ class CudaPe final : public GpuPe {
   /// Throws for a launch that cannot be. Whether it would fit twice: once more beside the kernel before it. PEs that
   /// are threads of one process share multiprocessors as they come: there a kernel that came early could keep out one
   /// of a peer.
-  bool check_shape(const detail::GpuLaunch& how, const detail::GpuKernel& kernel, bool resident) {
+  bool check_shape(const detail::GpuLaunch& how, const detail::GpuKernel& kernel, bool resident,
+                   const cuda::GpuQueue& stream) {
     const std::uint64_t threads = how.block.count(), blocks = how.grid.count();
     if (threads == 0 || blocks == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads)) {
       throw Error(
@@ -280,7 +281,7 @@ class CudaPe final : public GpuPe {
                       kernel.max_threads < static_cast<int>(kMaxBlockThreads) ? " (MaxThreads of the launch)" : ""));
     }
     if (!resident && !how.programmatic) return false;
-    const Room room = known_room(how, kernel);
+    const Room room = known_room(how, kernel, stream);
     const std::uint64_t fits = blocks_at_once(room, how);
     // Code for older GPUs has no instruction by which it would wait for the kernel before it.
     if (blocks <= fits || !resident) return sharing_ <= 1 && room.code_version >= 90 && 2 * blocks <= fits;
@@ -331,9 +332,10 @@ class CudaPe final : public GpuPe {
     return room;
   }
 
-  Room known_room(const detail::GpuLaunch& how, const detail::GpuKernel& kernel) {
+  Room known_room(const detail::GpuLaunch& how, const detail::GpuKernel& kernel, const cuda::GpuQueue& stream) {
     const Room room = room_for(how, kernel);
     if (room.error != 0) {
+      stream.throw_if_lost();
       throw Error(Code::invalid_argument,
                   fmt::format("launch: {} threads with {} bytes of shared memory on GPU {}: {}", how.block.count(),
                               how.shared_bytes, gpu_->index(), kernel.calls->error_text(room.error)) +

@@ -1,19 +1,9 @@
-// Launches as the host looks at them before the GPU does: what fits, what may come early, what an error means. What the
-// CUDA runtime would say the test says.
+// Launches as the host looks at them before the GPU does: what fits, what may come early, what an error means.
+#include "launch.hpp"
 #include "cuda/gpu.hpp"
 #include "gpu_job.hpp"
-#include "isotope/base/gpu_kernel.hpp"
 
 namespace isotope {
-
-void launch_as_compiled(World& world, const LaunchConfig& config, const detail::GpuKernel& kernel);
-template <auto Launch>
-struct Reveal {
-  friend void launch_as_compiled(World& world, const LaunchConfig& config, const detail::GpuKernel& kernel) {
-    (world.*Launch)(config, kernel, nullptr);
-  }
-};
-template struct Reveal<&World::enqueue_gpu>;
 
 namespace {
 

@@ -4,14 +4,47 @@
 #include "cuda/errors.hpp"
 #include "cuda/queue.hpp"
 #include "gpu_job.hpp"
+#include "launch.hpp"
 
 namespace isotope {
 namespace {
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-class GpuLoss : public testing::GpuJobTest {};
+class GpuLoss : public testing::GpuJobTest {
+ protected:
+  /// The last PE's GPU is lost, and what it does next throws; the others wait for it and are told.
+  void next_throws(const std::function<void(World&)>& next) {
+    testing::run_to_a_bad_end(GetParam(), [&] {
+      World world = init();
+      world.barrier();
+      const bool victim = world.rank() == world.size() - 1;
+      if (victim) fake_cuda::lose_gpu(CUDA_ERROR_ILLEGAL_ADDRESS);
+      const auto [code, text] = error_of([&] {
+        if (victim) return next(world);
+        for (;;) world.barrier();
+      });
+      EXPECT_EQ(code, Code::kernel_failed) << text;
+      EXPECT_TRUE(says(text, "can use the GPU no more")) << text;
+      EXPECT_TRUE(victim || says(text, "PE " + std::to_string(world.size() - 1) + " lost its GPU")) << text;
+    });
+  }
+};
 ISOTOPE_ALL_SHAPES(GpuLoss);
+
+// The runtime answers a question about the kernel with what became of another one.
+TEST_P(GpuLoss, IsFoundByALaunchOfAKernelNobodyAskedAbout) {
+  static constexpr detail::GpuCalls kCalls{
+      [](const void*, const detail::GpuLaunch&, void**) { return 0; },
+      [](const void*, const detail::GpuLaunch&, int*) { return 700; },
+      [](int) { return "the runtime's words"; },
+  };
+  next_throws([](World& world) { launch_as_compiled(world, {.grid = 1, .block = 32}, {&kCalls, &kCalls, 1024}); });
+}
+
+TEST_P(GpuLoss, IsFoundByANewStream) {
+  next_throws([](World& world) { world.create_stream(); });
+}
 
 TEST_P(GpuLoss, IsSeenByStatusAndToldToAll) {
   testing::run_to_a_bad_end(GetParam(), [] {

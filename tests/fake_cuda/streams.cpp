@@ -70,6 +70,7 @@ CUstream other_stream() {
 // -----------------------------------------------------------------
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   FAKE_CALL_IN_CONTEXT();
+  if (state().lost != CUDA_SUCCESS) return state().lost;
   *stream = static_cast<CUstream>(token());
   state().streams[*stream] = {current(), flags, {}};
   return CUDA_SUCCESS;
