@@ -29,7 +29,8 @@ class GpuEvent final : public exec::EventState {
   // One that failed with its work is over too; synchronize on the stream says what happened. Inside a callback the
   // driver answers nothing.
   bool finished() const override {
-    const Current current(gpu_->context());
+    const CurrentAtEnd current(gpu_->context());
+    if (!current) return false;
     const Relaxed relaxed(gpu_->calls());
     const CUresult result = gpu_->calls().cuEventQuery(event_);
     return result != CUDA_ERROR_NOT_READY && result != CUDA_ERROR_NOT_PERMITTED;
@@ -87,10 +88,11 @@ Error joined(const std::exception_ptr& first, const Error& then) {
 }  // namespace
 
 GpuQueue::GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs, bool paced,
-                   LossReport lost)
+                   LossReport lost, int pe)
     : gpu_(std::move(gpu)),
       probe_(std::move(probe)),
       lost_(std::move(lost)),
+      pe_(pe),
       ours_(theirs == nullptr),
       stream_(theirs),
       paced_(paced) {
@@ -126,13 +128,15 @@ void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how
   if (paced_ && !is_captured()) last_launch_ = std::make_shared<GpuEvent>(gpu_, stream_);
 }
 
-bool GpuQueue::is_captured() const {
+bool GpuQueue::is_captured() const noexcept {
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   gpu_->calls().cuStreamIsCapturing(stream_, &capture);
   return capture != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-CUresult GpuQueue::ask() const {
+CUresult GpuQueue::ask() const noexcept {
+  const CurrentAtEnd current(gpu_->context());
+  if (!current) return CUDA_ERROR_NOT_READY;
   // To ask a stream that is being captured would end the capture.
   if (is_captured()) return CUDA_ERROR_NOT_READY;
   const Relaxed relaxed(gpu_->calls());
@@ -147,10 +151,10 @@ Error GpuQueue::failure_of(CUresult result) const {
   try {
     check(result, fmt::format("a kernel on GPU {} failed", gpu_->index()).c_str(), Code::kernel_failed);
   } catch (const Error& error) {
-    if (!loses_gpu(result)) return error;
+    if (!loses_gpu(result)) return Error(error.code(), error.what(), pe_);
     const std::string lost = fmt::format("{}. This process can use the GPU no more", error.what());
     if (lost_ && !loss_told_.exchange(true)) lost_(lost);
-    return Error(Code::kernel_failed, lost);
+    return Error(Code::kernel_failed, lost, pe_);
   }
   return Error(Code::internal, "work that did not fail was said to");
 }
@@ -202,7 +206,6 @@ void GpuQueue::wait(std::shared_ptr<exec::EventState> event) {
 bool GpuQueue::idle() const {
   const std::shared_lock lock(in_use_);
   if (closed_.load(std::memory_order_acquire)) return true;
-  const Current current(gpu_->context());
   return ask() != CUDA_ERROR_NOT_READY;
 }
 
@@ -236,14 +239,15 @@ void GpuQueue::synchronize() {
   std::rethrow_exception(failure);
 }
 
+std::exception_ptr GpuQueue::kept_failure() const {
+  const std::lock_guard lock(failures_->mutex);
+  return failures_->first;
+}
+
 std::exception_ptr GpuQueue::pending_failure() const {
-  {
-    const std::lock_guard lock(failures_->mutex);
-    if (failures_->first) return failures_->first;
-  }
+  if (auto kept = kept_failure()) return kept;
   const std::shared_lock lock(in_use_);
   if (closed_.load(std::memory_order_acquire)) return nullptr;
-  const Current current(gpu_->context());
   const CUresult result = ask();
   return loses_gpu(result) ? std::make_exception_ptr(failure_of(result)) : nullptr;
 }

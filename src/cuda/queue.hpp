@@ -24,10 +24,10 @@ class GpuQueue final : public exec::StreamQueue {
   /// does not start although nothing is in its way; plain CUDA does the same (docs/gpu.md). A paced queue has one
   /// launch under way: the next one waits in the host until it is over.
   /// `lost` is told, once and outside of callbacks, that no work will run on the GPU any more, and CUDA's words for
-  /// why.
+  /// why. `pe` throws.
   using LossReport = std::function<void(const std::string&)>;
   GpuQueue(std::shared_ptr<const Gpu> gpu, exec::FailureProbe probe, CUstream theirs = nullptr, bool paced = false,
-           LossReport lost = {});
+           LossReport lost = {}, int pe = Error::kNobody);
   /// A stream of the user's is left alone, unless close() came first: nobody holds this queue, so its work was found
   /// done, and what the user has enqueued or begun to capture since is not waited for.
   ~GpuQueue() override {
@@ -48,6 +48,7 @@ class GpuQueue final : public exec::StreamQueue {
   bool idle() const override;
   void synchronize() override;
   std::exception_ptr pending_failure() const override;
+  std::exception_ptr kept_failure() const override;
   void close() noexcept override;
 
   /// What callbacks threw; outlives the queue, since callbacks may.
@@ -60,9 +61,10 @@ class GpuQueue final : public exec::StreamQueue {
   /// Held by every call that uses the stream, so that close() waits for it. Throws Error(not_initialized) after
   /// close().
   std::shared_lock<std::shared_mutex> enter() const;
-  bool is_captured() const;
-  /// What the driver says of the stream, without waiting; CUDA_ERROR_NOT_READY while it is being captured.
-  CUresult ask() const;
+  bool is_captured() const noexcept;
+  /// What the driver says of the stream, without waiting; CUDA_ERROR_NOT_READY while it is being captured, and where it
+  /// cannot be asked. Leaves the thread as it was.
+  CUresult ask() const noexcept;
   /// The error of work that failed on the GPU, after everybody who has to know of a loss was told.
   Error failure_of(CUresult result) const;
   std::unique_lock<std::mutex> await_last_launch();
@@ -70,6 +72,7 @@ class GpuQueue final : public exec::StreamQueue {
   const std::shared_ptr<const Gpu> gpu_;
   const exec::FailureProbe probe_;
   const LossReport lost_;
+  const int pe_;
   mutable std::atomic<bool> loss_told_{false};
   const bool ours_;
   CUstream stream_ = nullptr;

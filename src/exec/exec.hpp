@@ -69,6 +69,8 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
   virtual void synchronize() = 0;
   /// What the next synchronize will throw because of work that has ended, or null.
   virtual std::exception_ptr pending_failure() const = 0;
+  /// The part of it that is this queue's alone, such as what a callback threw: comes before what ended the job.
+  virtual std::exception_ptr kept_failure() const { return pending_failure(); }
   /// Waits for the work in progress (waits in kernels end by themselves) and drops what has not started; its events
   /// count as finished. Later calls throw Error(not_initialized). Called when the World goes, since handles may outlive
   /// it.

@@ -192,6 +192,7 @@ class CudaPe final : public GpuPe {
   }
 
   int multiprocessors() const override { return multiprocessors_; }
+  bool is_shared() const override { return std::count(on_this_gpu_.begin(), on_this_gpu_.end(), true) > 1; }
   int compute_capability() const override { return gpu_->compute_capability(); }
 
   void open_multicast(std::uint32_t id, const std::vector<std::int32_t>& members, Exchange& over,
@@ -248,7 +249,8 @@ class CudaPe final : public GpuPe {
 
  private:
   std::shared_ptr<exec::StreamQueue> add_queue(exec::FailureProbe probe, LossReport lost, CUstream theirs) {
-    auto queue = std::make_shared<cuda::GpuQueue>(gpu_, std::move(probe), theirs, threads_here_ > 1, std::move(lost));
+    auto queue =
+        std::make_shared<cuda::GpuQueue>(gpu_, std::move(probe), theirs, threads_here_ > 1, std::move(lost), rank_);
     share_->streams.add(queue, gpu_->index());
     return queue;
   }

@@ -70,6 +70,8 @@ class GpuPe {
   virtual std::unique_ptr<HeapMemory> memory() = 0;
   /// This PE's share of its GPU.
   virtual int multiprocessors() const = 0;
+  /// Whether other PEs are on the same GPU, of whichever process.
+  virtual bool is_shared() const = 0;
   virtual int compute_capability() const = 0;
   /// A stream of its own, or for the user's `theirs`; of those it throws Error(invalid_argument) for the ones that a
   /// World cannot rely on. `lost` is told when the GPU is lost to this process (cuda/queue.hpp).

@@ -41,7 +41,12 @@ std::shared_ptr<exec::StreamQueue> WorldCore::make_stream() {
 
 std::function<void(const std::string&)> WorldCore::loss_report() {
   return [this](const std::string& what) {
-    abort(Code::kernel_failed, fmt::format("PE {} lost its GPU: {}", rank_, what), rank_);
+    // All PEs of a GPU lose it at once: the first to find out need not be the one that did it.
+    const bool shared = gpu_->is_shared();
+    abort(Code::kernel_failed,
+          fmt::format("PE {} {}: {}", rank_,
+                      shared ? "found its GPU lost, which is lost to all PEs that use it" : "lost its GPU", what),
+          shared ? Error::kNobody : rank_);
   };
 }
 
@@ -124,7 +129,13 @@ std::exception_ptr WorldCore::next_failure() {
     streams = streams_;
   }
   for (const auto& stream : streams) {
-    if (auto pending = stream->pending_failure()) return pending;
+    if (auto kept = stream->kept_failure()) return kept;
+    if (auto failed = failure(false)) return failed;
+    if (auto lost = stream->pending_failure()) {
+      // Once that is told it is the job's end, which is what synchronize throws.
+      auto ended = failure(false);
+      return ended ? ended : lost;
+    }
   }
   return failure(false);
 }

@@ -64,6 +64,20 @@ TEST_F(GpuEnd, AThreadWithoutAContextStaysWithout) {
   EXPECT_EQ(current(), nullptr);
 }
 
+TEST_F(GpuEnd, AThreadThatAsksStaysAsItWas) {
+  World world = init();
+  Stream side = world.create_stream();
+  Event event = side.record();
+  std::thread([&] {
+    EXPECT_EQ(world.status().code, Code::ok);
+    EXPECT_EQ(current(), nullptr) << "status";
+    EXPECT_TRUE(side.idle());
+    EXPECT_EQ(current(), nullptr) << "idle";
+    EXPECT_TRUE(event.finished());
+    EXPECT_EQ(current(), nullptr) << "finished";
+  }).join();
+}
+
 TEST_F(GpuEnd, StreamsAndEventsOutliveTheWorld) {
   Stream side;
   Event event;

@@ -61,6 +61,8 @@ void begin_capture(CUstream stream);
 /// Whether what was captured is good.
 bool end_capture(CUstream stream);
 
+/// What was enqueued on all streams is done.
+void run_callbacks();
 /// How many calls of that name this process has made.
 int calls(const char* call);
 

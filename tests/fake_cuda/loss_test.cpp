@@ -26,6 +26,7 @@ class GpuLoss : public testing::GpuJobTest {
       });
       EXPECT_EQ(code, Code::kernel_failed) << text;
       EXPECT_TRUE(says(text, "can use the GPU no more")) << text;
+      EXPECT_EQ(world.status().peer, world.size() - 1);
       EXPECT_TRUE(victim || says(text, "PE " + std::to_string(world.size() - 1) + " lost its GPU")) << text;
     });
   }
@@ -44,6 +45,32 @@ TEST_P(GpuLoss, IsFoundByALaunchOfAKernelNobodyAskedAbout) {
 
 TEST_P(GpuLoss, IsFoundByANewStream) {
   next_throws([](World& world) { world.create_stream(); });
+}
+
+// Whoever uses it loses it, whoever's kernel it was.
+TEST_P(GpuLoss, OfASharedGpuIsNobodysFault) {
+  if (GetParam().pes == 1) return;
+  fake_cuda::reset({.gpus = 1});
+  ::setenv("ISOTOPE_ALLOW_TIME_SLICING", "1", 1);
+  testing::run_to_a_bad_end(GetParam(), [] {
+    World world = init();
+    world.barrier();
+    const bool finder = world.rank() == 0;
+    if (finder) fake_cuda::lose_gpu(CUDA_ERROR_ILLEGAL_ADDRESS);
+    try {
+      while (!finder) world.barrier();
+      world.synchronize();
+      ADD_FAILURE() << "all is well";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kernel_failed) << error.what();
+      EXPECT_EQ(error.pe(), world.rank()) << error.what();
+      EXPECT_EQ(error.peer(), Error::kNobody) << error.what();
+    }
+    const Status status = world.status();
+    EXPECT_TRUE(says(status.message, "PE 0 found its GPU lost")) << status.message;
+    EXPECT_EQ(status.peer, Error::kNobody);
+  });
+  ::unsetenv("ISOTOPE_ALLOW_TIME_SLICING");
 }
 
 TEST_P(GpuLoss, IsSeenByStatusAndToldToAll) {
@@ -72,6 +99,88 @@ TEST_P(GpuLoss, IsSeenByStatusAndToldToAll) {
       EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
     }
   });
+}
+
+class GpuStatus : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("ISOTOPE_PLATFORM", "cuda", 1);
+    fake_cuda::reset({.gpus = 1});
+  }
+  void TearDown() override { EXPECT_EQ(fake_cuda::live(), fake_cuda::Live{}); }
+
+  static void callback_fails(const Stream& stream) {
+    stream.call([] { throw std::runtime_error("of a callback"); });
+    fake_cuda::run_callbacks();
+  }
+  /// status() says what synchronize() throws next, and that is this.
+  static void agree(World& world, const std::string& part) {
+    const Status status = world.status();
+    EXPECT_EQ(world.status().message, status.message);
+    EXPECT_TRUE(says(status.message, part)) << part << " in " << status.message;
+    try {
+      world.synchronize();
+      EXPECT_EQ(part, "");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), status.code);
+      EXPECT_EQ(error.peer(), status.peer);
+      // A loss that is news stands behind what comes first.
+      EXPECT_EQ(std::string(error.what()).find(status.message), 0u) << error.what() << "\nbut\n" << status.message;
+    }
+  }
+};
+
+TEST_F(GpuStatus, ACallbackThenTheJobsEnd) {
+  World world = init();
+  callback_fails(world.stream());
+  world.abort("enough");
+  agree(world, "of a callback");
+  agree(world, "enough");
+}
+
+TEST_F(GpuStatus, TheJobsEndThenACallbackOfAnotherStream) {
+  World world = init();
+  Stream side = world.create_stream();
+  callback_fails(side);
+  world.abort("enough");
+  agree(world, "enough");
+}
+
+TEST_F(GpuStatus, TheJobsEndThenALoss) {
+  World world = init();
+  world.abort("enough");
+  fake_cuda::lose_gpu(CUDA_ERROR_ILLEGAL_ADDRESS);
+  agree(world, "enough");
+  agree(world, "enough");
+}
+
+TEST_F(GpuStatus, ACallbackThenALoss) {
+  World world = init();
+  callback_fails(world.stream());
+  fake_cuda::lose_gpu(CUDA_ERROR_ILLEGAL_ADDRESS);
+  agree(world, "of a callback");
+  agree(world, "can use the GPU no more");
+  agree(world, "can use the GPU no more");
+}
+
+TEST_F(GpuStatus, ALossAlone) {
+  World world = init();
+  agree(world, "");
+  fake_cuda::lose_gpu(CUDA_ERROR_ILLEGAL_ADDRESS);
+  agree(world, "PE 0 lost its GPU");
+  agree(world, "PE 0 lost its GPU");
+}
+
+TEST_F(GpuStatus, ThatCannotBeAskedIsNoError) {
+  World world = init();
+  Stream side = world.create_stream();
+  Event event = side.record();
+  fake_cuda::fail("cuCtxGetCurrent", 1);
+  EXPECT_EQ(world.status().code, Code::ok);
+  fake_cuda::fail("cuCtxGetCurrent", 1);
+  EXPECT_FALSE(side.idle());
+  fake_cuda::fail("cuCtxGetCurrent", 1);
+  EXPECT_FALSE(event.finished());
 }
 
 }  // namespace

@@ -60,6 +60,16 @@ CUresult known_event(CUevent event) {
 
 }  // namespace
 
+void run_callbacks() {
+  std::vector<std::function<void()>> callbacks;
+  {
+    const std::lock_guard lock(state().mutex);
+    for (auto& [name, stream] : state().streams)
+      for (auto& callback : std::exchange(stream.callbacks, {})) callbacks.push_back(std::move(callback));
+  }
+  for (const auto& callback : callbacks) callback();
+}
+
 CUstream other_stream() {
   const std::lock_guard lock(state().mutex);
   auto* const stream = static_cast<CUstream>(token());
