@@ -32,8 +32,9 @@ std::optional<int> chosen_device(const Knobs& knobs, const bootstrap::Bootstrap&
                 fmt::format("ISOTOPE_PLATFORM is cuda, but {}; run with ISOTOPE_PLATFORM=cpu, or auto", why_no_gpu()),
                 rank);
   }
-  // Left to itself a job does not choose what would be refused.
-  const int used = knobs.device == "auto" ? count : 1;
+  // Left to itself a job does not choose what would be refused. `isotope run` gives one ISOTOPE_DEVICE to all;
+  // elsewhere each process may have its own, from its local rank for instance.
+  const int used = knobs.device != "auto" && boot.name() == "launcher" ? 1 : count;
   if (!asked && !threads && boot.size() > used && !processes_share_gpus()) {
     log_info(fmt::format(
         "{} processes on {} GPU{} without MPS: kernels run on the CPU (isotope run --platform cuda brings MPS)",

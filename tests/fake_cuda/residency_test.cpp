@@ -2,7 +2,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bootstrap/bootstrap.hpp"
 #include "gpu_job.hpp"
+#include "runtime/platform_choice.hpp"
 
 namespace isotope {
 namespace {
@@ -82,6 +84,39 @@ TEST_P(GpuResidency, ADeviceThatIsNotThere) {
     ::setenv("ISOTOPE_DEVICE", device, 1);
     all_refuse(Code::out_of_range,
                {std::string("ISOTOPE_DEVICE is '") + device + "'", "sees 2 GPUs", "auto or 0 to 1"});
+  }
+}
+
+/// One of eight processes that somebody started, as far as its bid is concerned.
+class StartedBy final : public bootstrap::Bootstrap {
+ public:
+  explicit StartedBy(std::string launcher) : launcher_(std::move(launcher)) {}
+  int rank() const override { return 5; }
+  int size() const override { return 8; }
+  std::string name() const override { return launcher_; }
+  std::vector<std::byte> allgather(std::span<const std::byte>) override { return {}; }
+  void abort(const bootstrap::AbortNotice&) noexcept override {}
+  void leave() noexcept override {}
+
+ private:
+  std::string launcher_;
+};
+
+// mpirun -n 8 sh -c 'ISOTOPE_DEVICE=$OMPI_COMM_WORLD_LOCAL_RANK program' gives each process a GPU of its own, and only
+// `isotope run` gives all of them the same.
+TEST_F(GpuResidency, AnOwnDeviceOfEachProcess) {
+  detail::note_gpu_code();
+  runtime::Knobs knobs;
+  knobs.platform = "auto";
+  for (const auto& [launcher, device, gpus, chosen] :
+       std::vector<std::tuple<const char*, const char*, int, int>>{{"mpi", "3", 8, 3},
+                                                                   {"mpi", "3", 4, runtime::kNoDevice},
+                                                                   {"torchrun", "auto", 8, 5},
+                                                                   {"launcher", "auto", 8, 5},
+                                                                   {"launcher", "3", 8, runtime::kNoDevice}}) {
+    fake_cuda::reset({.gpus = gpus});
+    knobs.device = device;
+    EXPECT_EQ(runtime::make_bid(knobs, StartedBy(launcher)).bid.device, chosen) << launcher << ' ' << device;
   }
 }
 
