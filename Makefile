@@ -62,16 +62,27 @@ test-quick:
 # Device code alone, which needs nothing but nvcc; then jobs on the GPU. GPU_BUILT=folder: programs of a build folder that was made
 # elsewhere (make test-gpu there, where it prints that there is no GPU), and nothing is compiled here. PRESET=checked: what
 # kernels refuse is refused on a GPU too, and tested.
-NVCC ?= nvcc
+NVCC ?=
 GPU_BUILT ?=
+# nvcc is looked for where CMake does. One that was named has to be there.
+GPU_NVCC := $(shell command -v $(or $(NVCC),nvcc || command -v /usr/local/cuda/bin/nvcc))
+GPU_RESULTS ?= build/gpu
+# Where the driver shows its GPUs. A machine that has one is to test it.
+export GPU_FILES ?= /dev/nvidia[0-9]*
 GPU_FOLDER = $(or $(GPU_BUILT),$(BUILD))
-GPU_RUN = tests/gpu/run.sh $(if $(GPU_BUILT),-,$(NVCC)) . $(GPU_FOLDER)/gpu
+GPU_RUN = tests/gpu/run.sh $(if $(GPU_BUILT),-,$(GPU_NVCC)) . $(GPU_FOLDER)/gpu
 GPU_JOBS = $(GPU_FOLDER)/bin/isotope $(GPU_FOLDER)/bin
 # A step that says why it is skipped, by status 77, is no failure.
 OR_SKIPPED = || [ $$? -eq 77 ]
-ifeq ($(GPU_BUILT)$(shell command -v $(NVCC)),)
+ifeq ($(GPU_BUILT)$(GPU_NVCC),)
 test-gpu bench-gpu:
-	@echo 'no nvcc here ($(NVCC)): nothing is compiled for a GPU, tested or measured on one'
+ifneq ($(NVCC),)
+	@echo 'NVCC is $(NVCC), which is not there: name another, or leave it out' >&2; exit 1
+else ifneq ($(wildcard $(GPU_FILES)),)
+	@echo 'this machine has a GPU and no nvcc: install it, or name it by NVCC=...' >&2; exit 1
+else
+	@echo 'no nvcc here: nothing is compiled for a GPU, tested or measured on one'
+endif
 else
 test-gpu:
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library $(OR_SKIPPED)
@@ -89,12 +100,12 @@ endif
 	@tests/gpu/tune.sh $(GPU_FOLDER)/bin/isotope $(OR_SKIPPED)
 
 bench-gpu:
-	@mkdir -p build/gpu && { $(GPU_RUN) bench/gpu/primitives.cu primitives $(OR_SKIPPED); } | tee build/gpu/primitives.jsonl
+	@mkdir -p $(GPU_RESULTS) && bash -o pipefail -c '{ $(GPU_RUN) bench/gpu/primitives.cu primitives $(OR_SKIPPED); } | tee $(GPU_RESULTS)/primitives.jsonl'
 	@tools/setup build
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) -j $(JOBS) --target job_primitives job_collectives isotope_cli
-	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_primitives nvshmem_peer.cu build/gpu/beside-nvshmem.json '2 4 8' torch_primitives.py
-	@bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_collectives nvshmem_collectives.cu build/gpu/collectives.json '2 4' torch_collectives.py
+	@PATH="$$PATH:/usr/local/cuda/bin" bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_primitives nvshmem_peer.cu $(GPU_RESULTS)/beside-nvshmem.json '2 4 8' torch_primitives.py
+	@PATH="$$PATH:/usr/local/cuda/bin" bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_collectives nvshmem_collectives.cu $(GPU_RESULTS)/collectives.json '2 4' torch_collectives.py
 endif
 
 bench:

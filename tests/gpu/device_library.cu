@@ -383,8 +383,7 @@ void check_arguments() {
 int main() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    std::printf("skipped: there is no GPU\n");
-    return 0;
+    return 77;  // skipped: run.sh says so
   }
   for (const int pes : {1, 2, 3, 5, 8}) {
     check_rings(pes);

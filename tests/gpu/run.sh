@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles a program for the GPU and runs it. Without a GPU it prints one line and passes: compiling was the test.
-# Without nvcc it is skipped, with status 77.
+# Compiles a program for the GPU and runs it. Without a GPU, or without nvcc, it is skipped (needs_gpu.sh): compiling was the
+# test then. The program ends with 77 where it finds no GPU.
 #   run.sh NVCC SOURCE_ROOT BUILD_FOLDER SOURCE NAME [nvcc options]
 # NVCC may be -: the program is there already.
 set -euo pipefail
@@ -16,4 +16,8 @@ if [ "$nvcc" != - ]; then
     -I "$root/include" -I "$root/tests/gpu" "$root/$source" -o "$build/$name"
 fi
 # A lazily loaded kernel would wait for the kernels that wait for it; and every PE needs a queue of its own.
-CUDA_MODULE_LOADING=EAGER CUDA_DEVICE_MAX_CONNECTIONS=32 timeout 300 "$build/$name"
+status=0
+CUDA_MODULE_LOADING=EAGER CUDA_DEVICE_MAX_CONNECTIONS=32 timeout 300 "$build/$name" || status=$?
+[ $status -eq 77 ] || exit $status
+. "$(dirname "$0")/needs_gpu.sh"
+end_without_gpu "as $name says" "compiled, not run"
