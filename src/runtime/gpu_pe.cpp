@@ -72,6 +72,7 @@ class CudaPe final : public GpuPe {
       share->travel = options.fabric ? cuda::Travel::fabric : cuda::Travel::descriptors;
       return share;
     }));
+    share_->streams.add(gpu_, gpu_->index());
     share_->space->add_device(gpu_->device());
     cells_ = cuda::Chunk::create(*gpu_, kControlBytes, share_->travel);
     exported_ = cells_.export_as(share_->travel);
