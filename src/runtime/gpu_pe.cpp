@@ -41,8 +41,8 @@ struct GpuHello {
   cuda::SharedPiece cells;
   std::int32_t device = -1;
   std::int32_t mps = 0;
-  std::int32_t percentage = 0;  // of the multiprocessors, as its environment asks MPS for; 0: not said
   std::int32_t multicast = 0;
+  double percentage = 0;  // of the multiprocessors, as its environment asks MPS for; 0: not said
   std::array<char, 16> uuid{};
 };
 
@@ -96,7 +96,7 @@ class CudaPe final : public GpuPe {
     mine.device = gpu_->index();
     mine.mps = cuda::mps_answers();
     const char* percentage = std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-    mine.percentage = percentage != nullptr ? std::atoi(percentage) : 0;
+    mine.percentage = percentage != nullptr ? std::strtod(percentage, nullptr) : 0;
     CUuuid uuid{};
     cuda::check(gpu_->calls().cuDeviceGetUuid(&uuid, gpu_->device()), "cuDeviceGetUuid");
     std::memcpy(mine.uuid.data(), &uuid, sizeof mine.uuid);

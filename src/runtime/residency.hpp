@@ -9,8 +9,8 @@ namespace isotope::runtime {
 
 /// A PE on the same GPU, the caller among them.
 struct Tenant {
-  std::int32_t pid = 0;         // PEs of one process have its share in common
-  std::int32_t percentage = 0;  // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of its process; 0 where it is not set
+  std::int32_t pid = 0;   // PEs of one process have its share in common
+  double percentage = 0;  // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of its process; 0 where it is not set
 };
 
 struct Residency {
@@ -20,10 +20,11 @@ struct Residency {
 
 /// `multiprocessors` are those that this process may use: under MPS the driver has taken its percentage already.
 /// Where the percentages of all processes come to more than 100 their kernels meet on the same multiprocessors, so each
-/// counts on its part of what it may use. Without `mps` processes take turns, and each has all.
+/// counts on its part of what it may use. So does each where nothing is known of the others' shares. Without `mps`
+/// processes take turns, and each has all.
 inline Residency residency_of(std::int32_t pid, const std::vector<Tenant>& tenants, int multiprocessors, bool mps) {
   std::vector<std::int32_t> seen;
-  std::int64_t percent = 0;
+  double percent = 0;
   int threads = 0;
   for (const Tenant& tenant : tenants) {
     threads += tenant.pid == pid;
@@ -33,9 +34,9 @@ inline Residency residency_of(std::int32_t pid, const std::vector<Tenant>& tenan
     seen.push_back(tenant.pid);
     percent += tenant.percentage > 0 && tenant.percentage < 100 ? tenant.percentage : 100;
   }
-  const bool crowded = mps && percent > 100;
-  const std::int64_t mine = crowded ? multiprocessors * std::int64_t{100} / percent : multiprocessors;
-  return {static_cast<int>(mine / threads), crowded ? static_cast<int>(tenants.size()) : threads};
+  const bool crowded = mps && percent > 100.001;  // tenths add up to a little more than they are
+  const int mine = crowded ? static_cast<int>(multiprocessors * 100.0 / percent) : multiprocessors;
+  return {mine / threads, crowded ? static_cast<int>(tenants.size()) : threads};
 }
 
 }  // namespace isotope::runtime

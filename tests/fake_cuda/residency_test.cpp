@@ -61,6 +61,8 @@ TEST_P(GpuResidency, SharesOfMpsThatComeToMoreThanTheGpu) {
   ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50", 1);
   fake_cuda::reset({.gpus = 1, .multiprocessors = 66});
   run([=](World& world) { EXPECT_EQ(world.multiprocessors(), pes <= 2 ? 66 : 66 * 100 / (50 * pes)); });
+  ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50.5", 1);
+  run([=](World& world) { EXPECT_EQ(world.multiprocessors(), pes == 1 ? 66 : 66 * 1000 / (505 * pes)); });
 }
 
 TEST_P(GpuResidency, ProcessesWithoutMps) {

@@ -41,6 +41,15 @@ TEST(Residency, SharesOfMoreThanTheGpuAreCutDown) {
   EXPECT_EQ(third.sharing, 3);
 }
 
+TEST(Residency, PartsOfAPercentCount) {
+  EXPECT_EQ(residency_of(7, Tenants{{7, 33.4}, {8, 33.4}, {9, 33.4}}, 44, true).multiprocessors, 43);
+  // 100, and as doubles add up a little more.
+  EXPECT_EQ(
+      residency_of(7, Tenants{{7, 11.1}, {8, 16.6}, {9, 16.6}, {10, 16.6}, {11, 33.4}, {12, 5.7}}, 14, true).sharing,
+      1);
+  EXPECT_EQ(residency_of(7, {{7, 12.5}, {8, 12.5}, {9, 75.0}}, 16, true).sharing, 1);
+}
+
 TEST(Residency, ProcessesOfSeveralPesCountOnce) {
   const Residency eighth = residency_of(7, {{7, 50}, {7, 50}, {7, 50}, {7, 50}, {8, 50}}, 66, true);
   EXPECT_EQ(eighth.multiprocessors, 16);
