@@ -27,12 +27,11 @@ void StreamCount::add(const std::shared_ptr<const void>& owner, int device) {
   const auto streams = std::count_if(all_.begin(), all_.end(), [&](const Entry& e) { return e.device == device; });
   if (warned_ || streams <= hardware_queues()) return;
   warned_ = true;
-  log_warn(
-      fmt::format("GPU {} has {} streams of this process, one for copies of each PE among them, and {} hardware queues "
-                  "(CUDA_DEVICE_MAX_CONNECTIONS, at most 32): streams that share a queue wait for each other, and a "
-                  "kernel that waits for one behind it waits "
-                  "until its deadline. Drop streams that are not needed any more",
-                  device, streams, hardware_queues()));
+  log_warn(fmt::format(
+      "GPU {} has {} streams of this process, one for copies of each PE among them, and {} hardware queues "
+      "(CUDA_DEVICE_MAX_CONNECTIONS, at most 32): streams that share a queue wait for each other, and a "
+      "kernel that waits for one behind it waits until its deadline. Drop streams that are not needed any more",
+      device, streams, hardware_queues()));
 }
 
 }  // namespace isotope::runtime

@@ -45,7 +45,8 @@ std::function<void(const std::string&)> WorldCore::loss_report() {
     const bool shared = gpu_->is_shared();
     abort(Code::kernel_failed,
           fmt::format("PE {} {}: {}", rank_,
-                      shared ? "found its GPU lost, which is lost to all PEs that use it" : "lost its GPU", what),
+                      shared ? "found its GPU lost, to all PEs on it, whichever PE's kernel it was" : "lost its GPU",
+                      what),
           shared ? Error::kNobody : rank_);
   };
 }

@@ -83,8 +83,10 @@ TEST_P(GpuStreams, UnderCaptureAreTaken) {
   run([](World& world) {
     Users users(world.rank() % 8, CU_STREAM_NON_BLOCKING);
     fake_cuda::begin_capture(users.stream);
-    world.wrap_stream(users.stream).call([] {});
+    Stream wrapped = world.wrap_stream(users.stream);
+    wrapped.record();
     EXPECT_TRUE(fake_cuda::end_capture(users.stream));
+    wrapped.synchronize();
     world.barrier();
   });
 }
