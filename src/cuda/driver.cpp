@@ -51,7 +51,7 @@ Found look() {
   if (const CUresult result = init(0); result != CUDA_SUCCESS) {
     found.broken = result != CUDA_ERROR_NO_DEVICE && result != CUDA_ERROR_STUB_LIBRARY;
     found.why = result == CUDA_ERROR_NO_DEVICE
-                    ? "the NVIDIA driver finds no GPU"
+                    ? "the NVIDIA driver finds no GPU" + what_is_visible()
                     : fmt::format("the NVIDIA driver does not start (cuInit: error {})", static_cast<int>(result));
     return found;
   }
@@ -84,6 +84,11 @@ const Found& found() {
 }
 
 }  // namespace
+
+std::string what_is_visible() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible != nullptr ? fmt::format(", and CUDA_VISIBLE_DEVICES is '{}'", visible) : std::string();
+}
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 

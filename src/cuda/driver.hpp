@@ -32,6 +32,9 @@ bool driver_is_broken();
 /// The same, or Error(not_supported).
 const Driver& driver();
 
+/// What hides GPUs, as the end of a sentence about there being none; empty where CUDA_VISIBLE_DEVICES is not set.
+std::string what_is_visible();
+
 /// "12.4" for 12040.
 std::string version_text(int version);
 

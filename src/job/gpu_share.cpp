@@ -2,23 +2,22 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
+#include <optional>
+
+#include "job/gpu_here.hpp"
 
 namespace isotope::job {
 
 namespace {
 
-/// The device files /dev/nvidia0, /dev/nvidia1, ...; nvidiactl and nvidia-uvm are no GPUs.
-int gpu_device_files() {
-  const std::string prefix = "nvidia";
-  int count = 0;
-  std::error_code none;
-  for (std::filesystem::directory_iterator at("/dev", none), end; !none && at != end; at.increment(none)) {
-    const std::string name = at->path().filename();
-    count += name.size() > prefix.size() && name.compare(0, prefix.size(), prefix) == 0 &&
-             name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
-  }
-  return count;
+/// The variable as a PE of the job finds it; nothing where it is unset. To CUDA_VISIBLE_DEVICES empty is another thing.
+std::optional<std::string> found_by_pes(const JobOptions& options, const std::string& name) {
+  const auto last =
+      std::find_if(options.env.rbegin(), options.env.rend(), [&](const auto& e) { return e.first == name; });
+  if (last != options.env.rend()) return last->second;
+  if (name == "ISOTOPE_PLATFORM" && !options.platform.empty()) return options.platform;
+  const char* inherited = std::getenv(name.c_str());
+  return inherited != nullptr ? std::optional<std::string>(inherited) : std::nullopt;
 }
 
 /// Hardware queues of one PE. Those of all clients of an MPS server come from one stock: on an H200, 2 x 32, 4 x 16 and
@@ -28,12 +27,7 @@ int queues_of(int sharing) { return std::clamp(64 / sharing, 2, 32); }
 }  // namespace
 
 std::string seen_by_pes(const JobOptions& options, const std::string& name) {
-  const auto last =
-      std::find_if(options.env.rbegin(), options.env.rend(), [&](const auto& e) { return e.first == name; });
-  if (last != options.env.rend()) return last->second;
-  if (name == "ISOTOPE_PLATFORM" && !options.platform.empty()) return options.platform;
-  const char* inherited = std::getenv(name.c_str());
-  return inherited != nullptr ? inherited : "";
+  return found_by_pes(options, name).value_or("");
 }
 
 bool wants_mps(const JobOptions& options, bool threads) {
@@ -50,8 +44,8 @@ int gpus_used(const JobOptions& options) {
 }
 
 int gpu_count(const JobOptions& options) {
-  const std::string visible = seen_by_pes(options, kVisibleGpus);
-  return visible.empty() ? gpu_device_files() : static_cast<int>(1 + std::count(visible.begin(), visible.end(), ','));
+  const std::optional<std::string> visible = found_by_pes(options, kVisibleGpus);
+  return visible ? visible_gpus(*visible) : gpu_device_files();
 }
 
 int pes_on_gpu_of(int rank, int pes, int gpus) { return pes / gpus + (rank % gpus < pes % gpus ? 1 : 0); }

@@ -17,7 +17,7 @@ namespace isotope::job {
 /// itself a job of more processes than GPUs runs on the CPU.
 bool wants_mps(const JobOptions& options, bool threads);
 
-/// GPUs that the PEs see: entries of their CUDA_VISIBLE_DEVICES, else the machine's.
+/// GPUs that the PEs see: those that their CUDA_VISIBLE_DEVICES names, none where it is empty, else the machine's.
 int gpu_count(const JobOptions& options);
 
 /// How many of them the job's PEs use: one where ISOTOPE_DEVICE puts all of them on it.

@@ -12,6 +12,7 @@
 
 #include "isotope/base/error.hpp"
 #include "job/environment.hpp"
+#include "job/gpu_here.hpp"
 #include "job/gpu_share.hpp"
 #include "job/verdict.hpp"
 #include "os/pipe.hpp"
@@ -84,15 +85,15 @@ MpsDaemon::MpsDaemon(const JobOptions& options, const os::LauncherSignals& dispo
       gpus_(gpus_used(options)),
       folder_(os::private_folder_name("isotope-mps")),
       pipe_(mps_pipe_folder(folder_)),
-      log_(seen_by_pes(options, kMpsLog)) {
+      log_(seen_by_pes(options, kMpsLog)),
+      visible_(seen_by_pes(options, kVisibleGpus)) {
   if (log_.empty()) log_ = mps_log_folder(folder_);
   EnvironmentChange change;
   change.set = {{kMpsPipe, pipe_}, {kMpsLog, log_}};
-  const std::string visible = seen_by_pes(options, kVisibleGpus);
-  if (names_gpus_by_index(visible)) {
+  if (names_gpus_by_index(visible_)) {
     change.unset.emplace_back(kVisibleGpus);
   } else {
-    change.set.emplace_back(kVisibleGpus, visible);
+    change.set.emplace_back(kVisibleGpus, visible_);
   }
   environment_ = changed_environment(os::environment(), change);
 }
@@ -215,11 +216,23 @@ pid_t MpsDaemon::spawn(const char* option, int in, int out, const Guard* guard) 
 }
 
 void MpsDaemon::refuse(const std::string& why) const {
-  throw Error(Code::not_supported,
-              fmt::format("{} PEs cannot share {} as processes: NVIDIA MPS could not be started: {}. Install MPS ({} "
-                          "comes with the driver), run the PEs as threads, or accept --allow-time-slicing "
-                          "(JobOptions::allow_time_slicing): kernels of different processes then take turns",
-                          pes_, gpus_ == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus_), why, kControl));
+  // Asked only now: to look for the driver costs more than the daemon does.
+  throw Error(Code::not_supported, sharing_refused(pes_, gpus_, visible_, why, why_no_gpu_here()));
+}
+
+std::string sharing_refused(int pes, int gpus, const std::string& visible, const std::string& why_no_mps,
+                            const std::string& why_no_gpu) {
+  if (!why_no_gpu.empty()) {
+    return fmt::format(
+        "{} PEs are to run on GPUs (platform cuda), and this machine has none to be seen: {}{}. Run the "
+        "job where a GPU and its driver are, or with --platform cpu. NVIDIA MPS was not started: {}",
+        pes, why_no_gpu, visible.empty() ? "" : fmt::format("; {} is '{}'", kVisibleGpus, visible), why_no_mps);
+  }
+  return fmt::format(
+      "{} PEs cannot share {} as processes: NVIDIA MPS could not be started: {}. Install MPS ({} comes "
+      "with the driver), run the PEs as threads, or accept --allow-time-slicing "
+      "(JobOptions::allow_time_slicing): kernels of different processes then take turns",
+      pes, gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus), why_no_mps, kControl);
 }
 
 }  // namespace isotope::job

@@ -33,6 +33,11 @@ namespace isotope::job {
 /// guard does for a killed launcher.
 void clear_mps(const std::string& folder) noexcept;
 
+/// Why `pes` processes cannot share `gpus` GPUs, and what to do: get MPS, or, where `why_no_gpu` says that there is no
+/// GPU at all (gpu_here.hpp), something else. `visible`: CUDA_VISIBLE_DEVICES.
+std::string sharing_refused(int pes, int gpus, const std::string& visible, const std::string& why_no_mps,
+                            const std::string& why_no_gpu);
+
 class MpsDaemon {
  public:
   struct Limits {
@@ -73,7 +78,7 @@ class MpsDaemon {
   const os::DescriptorLimit& limit_;
   Limits limits_;
   int pes_, gpus_;
-  std::string folder_, pipe_, log_, program_;
+  std::string folder_, pipe_, log_, visible_, program_;
   std::vector<std::string> environment_;  // of the daemon and of those who talk to it
   bool running_ = false;                  // between start() and stop()
   pid_t pid_ = -1;

@@ -372,8 +372,8 @@ bool gpu_driver_is_broken() { return cuda::driver_is_broken(); }
 
 std::string why_no_gpu() {
   std::string why;
-  return cuda::find_driver(why) != nullptr ? (cuda::gpu_count() == 0 ? "the NVIDIA driver shows no GPU" : std::string())
-                                           : why;
+  if (cuda::find_driver(why) == nullptr) return why;
+  return cuda::gpu_count() == 0 ? "the NVIDIA driver shows no GPU" + cuda::what_is_visible() : std::string();
 }
 
 std::shared_ptr<GpuHold> GpuHold::take(int device) { return std::make_shared<CudaHold>(device); }

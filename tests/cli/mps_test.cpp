@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "cli/run_binary.hpp"
 #include "support/fake_mps.hpp"
@@ -79,8 +80,22 @@ TEST_F(Mps, WithoutItTheJobIsRefusedUnlessTimeSlicingIsAllowed) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_EQ(refused.out, "");
   EXPECT_NE(refused.err.find("'nvidia-cuda-mps-control' not found on PATH"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find("--allow-time-slicing"), std::string::npos) << refused.err;
+  // What the user is told to do about it depends on whether there is a GPU at all.
+  const bool gpu = std::filesystem::exists("/dev/nvidia0");
+  EXPECT_NE(refused.err.find(gpu ? "--allow-time-slicing" : "--platform cpu"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.err.find("Install MPS") != std::string::npos, gpu) << refused.err;
   EXPECT_EQ(isotope(on_cuda({"-n", "2", "--allow-time-slicing"}, "echo ran")).out, "ran\nran\n");
+}
+
+TEST_F(Mps, HiddenGpusAreNotShared) {
+  for (const char* hides_all : {"-1", ""}) {
+    FakeMps mps;
+    mps.set("CUDA_VISIBLE_DEVICES", hides_all);
+    const Outcome outcome = isotope(on_cuda({"-n", "2"}, "echo ran"));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, "ran\nran\n");
+    EXPECT_EQ(mps.count("start"), 0) << "'" << hides_all << "'";
+  }
 }
 
 TEST(TimeSlicing, IsAnOptionThatOtherPlatformsPassOver) {

@@ -59,5 +59,15 @@ TEST_P(NoDriver, ShowsNoGpu) {
   EXPECT_EQ(said_by({.gpus = 0}, "auto", Code::ok, ""), "");
 }
 
+TEST_P(NoDriver, HidesAllGpus) {
+  for (const char* hides_all : {"-1", ""}) {
+    ::setenv("CUDA_VISIBLE_DEVICES", hides_all, 1);
+    said_by({.gpus = 0}, "cuda", Code::not_supported,
+            std::string("the NVIDIA driver finds no GPU, and CUDA_VISIBLE_DEVICES is '") + hides_all + "'");
+    EXPECT_EQ(said_by({.gpus = 0}, "auto", Code::ok, ""), "");
+  }
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 }  // namespace
 }  // namespace isotope

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
+#include "job/gpu_here.hpp"
 #include "support/fake_mps.hpp"
 
 namespace isotope::job {
@@ -52,6 +55,57 @@ TEST(GpuShare, GpusAreThoseThatPesSee) {
   EXPECT_EQ(gpu_count(options), 1);
   options.env = {{"CUDA_VISIBLE_DEVICES", "3,GPU-1b,0"}};
   EXPECT_EQ(gpu_count(options), 3);
+}
+
+TEST(GpuShare, HiddenGpusAreNotShared) {
+  testing::FakeMps mps;
+  for (const char* hides_all : {"-1", "", " ", "none", "-1,0", ",0"}) {
+    JobOptions options = on_cuda(2);
+    options.env = {{"CUDA_VISIBLE_DEVICES", hides_all}};
+    EXPECT_EQ(gpu_count(options), 0) << "'" << hides_all << "'";
+    EXPECT_EQ(plan_gpu_share(options, false).how, How::none) << "'" << hides_all << "'";
+    mps.set("CUDA_VISIBLE_DEVICES", hides_all);  // inherited
+    EXPECT_FALSE(wants_mps(on_cuda(2), false)) << "'" << hides_all << "'";
+  }
+}
+
+TEST(GpuHere, EntriesCountUpToTheFirstThatNamesNoGpu) {
+  for (const auto& [value, gpus] : std::vector<std::pair<const char*, int>>{{"0", 1},
+                                                                            {"0,1,2", 3},
+                                                                            {"2, 1", 2},
+                                                                            {"0,-1,2", 1},
+                                                                            {"GPU-1a2b,MIG-3c", 2},
+                                                                            {"1,x,2", 1},
+                                                                            {"1,", 1},
+                                                                            {"-1", 0},
+                                                                            {"", 0}}) {
+    EXPECT_EQ(visible_gpus(value), gpus) << "'" << value << "'";
+  }
+}
+
+TEST(GpuHere, DeviceFilesOfGpusCount) {
+  testing::FakeMps folder;
+  for (const char* name : {"nvidia0", "nvidia12", "nvidiactl", "nvidia-uvm", "nvidia", "nvidia1x", "sda"})
+    std::ofstream(folder.folder() + "/empty/" + name) << "";
+  EXPECT_EQ(gpu_device_files(folder.folder() + "/empty"), 2);
+  EXPECT_EQ(gpu_device_files(folder.folder() + "/not there"), 0);
+}
+
+TEST(GpuHere, WhatIsMissingIsNamed) {
+  testing::FakeMps folder;
+  const std::string devices = folder.folder() + "/empty";
+  const char* some_library = "libc.so.6";
+  const std::string no_library = why_no_gpu_here(devices, "libno-such-driver.so.1");
+  EXPECT_NE(no_library.find("driver's library cannot be loaded (libno-such-driver.so.1"), std::string::npos)
+      << no_library;
+  const std::string no_device = why_no_gpu_here(devices, some_library);
+  EXPECT_NE(no_device.find("no device file of an NVIDIA GPU is there (" + devices + "/nvidia0)"), std::string::npos)
+      << no_device;
+  for (const char* name : {"dxg", "nvidia3"}) {
+    std::ofstream(devices + "/" + name) << "";
+    EXPECT_EQ(why_no_gpu_here(devices, some_library), "") << name;
+    std::filesystem::remove(devices + "/" + name);
+  }
 }
 
 // ISOTOPE_DEVICE is the same for all PEs, so it puts all of them on one GPU.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "job/gpu_here.hpp"
 #include "support/fake_mps.hpp"
 #include "unit/job/job_support.hpp"
 
@@ -233,13 +234,35 @@ TEST(MpsRefusal, WithoutMpsNoPeIsStarted) {
   FakeMps mps;
   mps.hide();
   const std::string message = refusal([&] { run_program(on_cuda(4), shell(mps.note("pe"))); });
-  expect_says(message, "4 PEs cannot share 1 GPU as processes");
   expect_says(message, "'nvidia-cuda-mps-control' not found on PATH");
-  expect_says(message, "--allow-time-slicing");
-  expect_says(message, "Install MPS");
+  if (why_no_gpu_here().empty()) {
+    expect_says(message, "4 PEs cannot share 1 GPU as processes");
+    expect_says(message, "Install MPS");
+  } else {
+    expect_says(message, "4 PEs are to run on GPUs");
+  }
   EXPECT_EQ(mps.calls(), Lines{});
   EXPECT_EQ(mps.folders_left(), Lines{});
   EXPECT_TRUE(Orphanage::empty_within(2s));
+}
+
+TEST(MpsRefusal, SaysWhatToDoAboutMps) {
+  const std::string message = sharing_refused(4, 2, "0,1", "it is not there", "");
+  expect_says(message, "4 PEs cannot share 2 GPUs as processes: NVIDIA MPS could not be started: it is not there");
+  expect_says(message, "Install MPS");
+  expect_says(message, "--allow-time-slicing");
+}
+
+TEST(MpsRefusal, WithoutAGpuMpsIsNotTheAdvice) {
+  const std::string message = sharing_refused(2, 1, "0", "it is not there", "the driver is missing");
+  expect_says(message,
+              "2 PEs are to run on GPUs (platform cuda), and this machine has none to be seen: the driver is "
+              "missing; CUDA_VISIBLE_DEVICES is '0'. ");
+  expect_says(message, "--platform cpu");
+  expect_says(message, "it is not there");
+  EXPECT_EQ(message.find("Install MPS"), std::string::npos) << message;
+  EXPECT_EQ(message.find("--allow-time-slicing"), std::string::npos) << message;
+  EXPECT_EQ(sharing_refused(2, 1, "", "x", "y").find("CUDA_VISIBLE_DEVICES"), std::string::npos);
 }
 
 TEST(MpsRefusal, ADaemonThatEndsIsQuoted) {
@@ -249,7 +272,6 @@ TEST(MpsRefusal, ADaemonThatEndsIsQuoted) {
   const std::string message = refusal([&] { run_program(on_cuda(2), shell(mps.note("pe"))); });
   EXPECT_LE(watch.seconds(), 8);
   expect_says(message, "exited with status 3 instead of serving; it said: no such device, says the fake");
-  expect_says(message, "--allow-time-slicing");
   EXPECT_EQ(mps.count("pe"), 0);
   EXPECT_EQ(mps.folders_left(), Lines{});
   EXPECT_TRUE(Orphanage::empty_within(2s));
@@ -274,7 +296,6 @@ TEST(MpsRefusal, ADaemonThatDoesNotAnswerIsGivenUpInTime) {
     EXPECT_LE(watch.seconds(), 8) << "the patience of a job, not that of this test";
     expect_says(message, "did not answer within 2.5 s");
     expect_says(message, mode == "deaf" ? "it said: Cannot find MPS control daemon process" : "it said nothing");
-    expect_says(message, "--allow-time-slicing");
     EXPECT_EQ(mps.folders_left(), Lines{});
     EXPECT_TRUE(Orphanage::empty_within(2s)) << mode;
   }
