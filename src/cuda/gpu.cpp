@@ -103,6 +103,11 @@ CUresult Gpu::state() const noexcept {
   return calls_->cuStreamQuery(copies_);
 }
 
+bool Gpu::loads_lazily() const noexcept {
+  CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
+  return calls_->cuModuleGetLoadingMode(&mode) == CUDA_SUCCESS && mode == CU_MODULE_LAZY_LOADING;
+}
+
 void Gpu::copy(void* to, const void* from, std::size_t bytes) const {
   if (bytes == 0) return;
   const Current current(context_);

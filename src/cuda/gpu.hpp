@@ -77,6 +77,8 @@ class Gpu {
   std::string name() const;
   std::uint64_t memory_bytes() const;
   int attribute(CUdevice_attribute which) const;
+  /// Whether kernels are loaded at their first launch. That waits for kernels that run.
+  bool loads_lazily() const noexcept;
   /// Multiprocessors that this process may use: under MPS those of its share.
   int multiprocessors() const { return attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT); }
   /// 90 for sm_90.

@@ -19,6 +19,7 @@
 #include "os/process.hpp"
 #include "runtime/gpu_memory.hpp"
 #include "runtime/gpu_multicast.hpp"
+#include "runtime/lazy_modules.hpp"
 #include "runtime/outcome.hpp"
 #include "runtime/residency.hpp"
 
@@ -43,6 +44,7 @@ struct GpuHello {
   std::int32_t mps = 0;
   std::int32_t multicast = 0;
   double percentage = 0;  // of the multiprocessors, as its environment asks MPS for; 0: not said
+  std::int32_t lazy = 0;  // kernels are loaded at their first launch
   std::array<char, 16> uuid{};
 };
 
@@ -101,6 +103,7 @@ class CudaPe final : public GpuPe {
     cuda::check(gpu_->calls().cuDeviceGetUuid(&uuid, gpu_->device()), "cuDeviceGetUuid");
     std::memcpy(mine.uuid.data(), &uuid, sizeof mine.uuid);
     mine.multicast = cuda::multicast_works(gpu_->calls(), gpu_->device());
+    mine.lazy = gpu_->loads_lazily();
     return mine;
   }
 
@@ -147,9 +150,14 @@ class CudaPe final : public GpuPe {
     multiprocessors_ = residency.multiprocessors;
     sharing_ = residency.sharing;
   }
-  void met() {
+  void met(const std::vector<GpuHello>& all) {
     exported_ = {};
     cells_ = {};
+    std::vector<int> lazy;
+    for (std::size_t pe = 0; pe < all.size(); ++pe) {
+      if (all[pe].lazy != 0) lazy.push_back(static_cast<int>(pe));
+    }
+    if (rank_ == 0) warn_of_lazy_modules(lazy, static_cast<int>(all.size()));
   }
 
   std::unique_ptr<HeapMemory> memory() override {
@@ -391,7 +399,7 @@ GpuPe::Joined GpuPe::join(ProcessJob& job, Exchange& world, int rank, const Opti
   const std::vector<GpuHello> all = world.gather("init", mine, {"init", 0});
   refusal = failure_of_any(world, "init", rank, [&] { pe->meet(all, options.allow_time_slicing); });
   if (refusal) return {nullptr, refusal};
-  pe->met();
+  pe->met(all);
   return {std::move(pe), std::nullopt};
 }
 

@@ -213,6 +213,11 @@ CUresult cuCtxSetCurrent(CUcontext context) {
   current() = context;
   return CUDA_SUCCESS;
 }
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  FAKE_CALL();
+  *mode = state().machine.lazy_modules ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
+  return CUDA_SUCCESS;
+}
 
 // ---- memory of the host, copies -------------------------------------------------------------------------------------
 CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {

@@ -35,6 +35,7 @@ struct Machine {
   bool fabric_permitted = true;  // whether an export works, too
   int multiprocessors = 132;     // of each GPU
   bool reach_each_other = true;  // each GPU the memory of the others
+  bool lazy_modules = false;     // kernels are loaded at their first launch
   int version = 13000;           // that the driver says; looked at once a process
 };
 
