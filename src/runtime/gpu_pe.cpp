@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "cuda/errors.hpp"
+#include "cuda/local_memory.hpp"
 #include "cuda/queue.hpp"
 #include "cuda/user_stream.hpp"
 #include "os/memory.hpp"
@@ -64,6 +65,7 @@ class CudaPe final : public GpuPe {
         rank_(rank),
         cells_of_teams_(options.cells),
         gpu_(static_cast<const CudaHold&>(*options.gpu).gpu),
+        local_memory_(gpu_),
         fault_(*gpu_, sizeof(FaultRecord)) {
     new (fault_.data()) FaultRecord;
     share_ = std::static_pointer_cast<GpuShare>(job.gpu_share([&]() -> std::shared_ptr<void> {
@@ -108,19 +110,20 @@ class CudaPe final : public GpuPe {
   }
 
   /// Maps the cells of PEs in other processes, and counts who shares this GPU.
-  void meet(const std::vector<GpuHello>& all, bool allow_time_slicing) {
+  void meet(const std::vector<GpuHello>& all, const Options& options) {
     const GpuHello& mine = all[static_cast<std::size_t>(rank_)];
     std::vector<Tenant> tenants;
     std::vector<GpuMulticast::Seat> seats;
+    int first_here = kNoPe;
     for (std::size_t pe = 0; pe < all.size(); ++pe) {
       const GpuHello& other = all[pe];
       const bool same_gpu = other.uuid == mine.uuid;
       const bool same_process = other.pid == mine.pid;
       on_this_gpu_.push_back(same_gpu);
       seats.push_back({other.uuid, other.multicast != 0});
-      threads_here_ += same_gpu && same_process;
+      if (same_gpu && same_process && threads_here_++ == 0) first_here = static_cast<int>(pe);
       if (same_gpu) tenants.push_back({other.pid, other.percentage});
-      if (same_gpu && !same_process && mine.mps == 0 && !allow_time_slicing) {
+      if (same_gpu && !same_process && mine.mps == 0 && !options.allow_time_slicing) {
         throw Error(
             Code::not_supported,
             fmt::format("PE {} and PE {} are processes that share GPU {} without MPS, so their kernels never run at "
@@ -132,6 +135,8 @@ class CudaPe final : public GpuPe {
       share_->space->map(static_cast<int>(pe), 0, cuda::Chunk::import(*gpu_, other.pid, other.cells));
     }
     settle(mine, tenants);
+    // Before any launch: nobody launches until all have met.
+    if (threads_here_ > 1 && first_here == rank_) local_memory_.set_aside(options.local_memory_bytes);
     multicast_ = std::make_shared<GpuMulticast>(gpu_, share_, job_->layout().slot_bytes(), rank_, std::move(seats),
                                                 *cells_of_teams_);
   }
@@ -182,6 +187,7 @@ class CudaPe final : public GpuPe {
     if (kernel.entry == nullptr || threads == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads))
       return false;
     const detail::GpuLaunch how = shape_of(config);
+    if (threads_here_ > 1 && !local_memory_.enough_for(kernel)) return false;
     const Room room = room_for(how, kernel);
     return room.error == 0 && blocks != 0 && blocks <= blocks_at_once(room, how);
   }
@@ -197,6 +203,7 @@ class CudaPe final : public GpuPe {
     if (stream == nullptr) throw Error(Code::invalid_argument, "launch: the stream belongs to a World on the CPU");
     detail::GpuLaunch how = shape_of(config);
     if (!check_shape(how, kernel, config.resident, *stream)) how.programmatic = false;
+    if (threads_here_ > 1) local_memory_.check_launch(kernel);
     stream->launch_gpu(kernel, how, arguments);
   }
 
@@ -359,6 +366,7 @@ class CudaPe final : public GpuPe {
   int rank_;
   const TeamCells* cells_of_teams_;
   std::shared_ptr<const cuda::Gpu> gpu_;
+  cuda::LocalMemory local_memory_;  // looked after where PEs that are threads share the GPU
   cuda::PinnedMemory fault_;
   std::shared_ptr<GpuShare> share_;
   cuda::Chunk cells_;  // and its export: until all have mapped it
@@ -397,7 +405,7 @@ GpuPe::Joined GpuPe::join(ProcessJob& job, Exchange& world, int rank, const Opti
   if (refusal) return {nullptr, refusal};
   mine.pid = os::process_id();
   const std::vector<GpuHello> all = world.gather("init", mine, {"init", 0});
-  refusal = failure_of_any(world, "init", rank, [&] { pe->meet(all, options.allow_time_slicing); });
+  refusal = failure_of_any(world, "init", rank, [&] { pe->meet(all, options); });
   if (refusal) return {nullptr, refusal};
   pe->met(all);
   return {std::move(pe), std::nullopt};

@@ -55,7 +55,8 @@ class GpuPe {
     std::shared_ptr<GpuHold> gpu = nullptr;
     std::uint64_t wait_deadline_ns = 0;
     bool allow_time_slicing = false;
-    bool fabric = false;  // memory travels as fabric handles: works on every PE
+    bool fabric = false;                   // memory travels as fabric handles: works on every PE
+    std::uint64_t local_memory_bytes = 0;  // for each thread, at least, where PEs that are threads share the GPU
     const TeamCells* cells = nullptr;
   };
   /// Collective over the World: every PE gets its part, or none does and all know the same `refusal`. Throws what ended

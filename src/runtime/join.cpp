@@ -189,6 +189,7 @@ void WorldCore::map_job(const Knobs& knobs) {
                                         .wait_deadline_ns = wait_deadline_ns_,
                                         .allow_time_slicing = knobs.allow_time_slicing,
                                         .fabric = choice.fabric,
+                                        .local_memory_bytes = knobs.local_memory_bytes,
                                         .cells = cells_.get()});
     gpu_ = std::move(joined.pe);
     // Now, not at the first launch: the driver may make it wait until the GPU is idle, and by then peers' kernels wait

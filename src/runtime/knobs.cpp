@@ -21,6 +21,7 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kMinStack = 16 * 1024;
 constexpr std::uint64_t kMaxStack = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxLocalMemory = 512 * 1024;  // of a thread, on every GPU
 constexpr std::uint64_t kMaxFibers = std::uint64_t{1} << 31;
 constexpr std::string_view kInternalMark = "INTERNAL ";
 
@@ -183,6 +184,8 @@ Knobs read_knobs(const Getenv& lookup) {
   if (read.text(row_heap_max) != "auto") knobs.heap_max_bytes = read.bytes(row_heap_max, 1, UINT64_MAX);
   knobs.heap_prefault = read.flag(row_heap_prefault);
   knobs.allow_time_slicing = read.flag(row_allow_time_slicing);
+  if (read.text(row_local_memory) != "auto")
+    knobs.local_memory_bytes = read.bytes(row_local_memory, 1, kMaxLocalMemory);
   knobs.stack_bytes = read.bytes(row_stack_bytes, kMinStack, kMaxStack);
   knobs.max_fibers = read.count(row_max_fibers, 1, kMaxFibers);
   knobs.listen = read.text(row_listen);

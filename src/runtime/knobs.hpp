@@ -36,7 +36,8 @@ using Getenv = std::function<std::optional<std::string>(const char*)>;
 struct Knobs {
   std::string platform, device, bootstrap, listen, root, job_key_file, tune_file, log, color, check;
   std::uint64_t wait_deadline_ns = 0, bootstrap_deadline_ns = 0, handshake_deadline_ns = 0;
-  std::uint64_t heap_max_bytes = 0;  // 0: the machine's memory
+  std::uint64_t heap_max_bytes = 0;      // 0: the machine's memory
+  std::uint64_t local_memory_bytes = 0;  // 0: what the driver sets aside
   bool heap_prefault = false, allow_time_slicing = false, trace_choices = false;
   std::uint64_t stack_bytes = 0;
   std::uint64_t max_fibers = 0;

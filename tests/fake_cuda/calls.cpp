@@ -1,6 +1,7 @@
 // The rest of the fake driver: how it is found, its devices, contexts, copies and pinned memory.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -194,7 +195,10 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   FAKE_CALL();
   const auto context = state().contexts.find(device);
   if (context == state().contexts.end()) return CUDA_ERROR_INVALID_CONTEXT;
-  if (--context->second == 0) state().contexts.erase(context);
+  if (--context->second == 0) {
+    state().contexts.erase(context);
+    state().local_memory.erase(device);
+  }
   return CUDA_SUCCESS;
 }
 CUresult cuCtxGetCurrent(CUcontext* context) {
@@ -211,6 +215,19 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 CUresult cuCtxSetCurrent(CUcontext context) {
   FAKE_CALL();
   current() = context;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
+  FAKE_CALL_IN_CONTEXT();
+  if (limit != CU_LIMIT_STACK_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  const auto asked = state().local_memory.find(device_of(current()));
+  *value = asked != state().local_memory.end() ? asked->second : state().machine.local_memory;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetLimit(CUlimit limit, std::size_t value) {
+  FAKE_CALL_IN_CONTEXT();
+  if (limit != CU_LIMIT_STACK_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  state().local_memory[device_of(current())] = std::min((value + 15) / 16 * 16, state().machine.local_memory_max);
   return CUDA_SUCCESS;
 }
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {

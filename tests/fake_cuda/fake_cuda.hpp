@@ -31,12 +31,14 @@ struct Machine {
   std::uint64_t memory = std::uint64_t{1} << 30;  // of each GPU
   bool shares_memory = true;
   bool multicast = false;
-  bool fabric = false;           // the attribute
-  bool fabric_permitted = true;  // whether an export works, too
-  int multiprocessors = 132;     // of each GPU
-  bool reach_each_other = true;  // each GPU the memory of the others
-  bool lazy_modules = false;     // kernels are loaded at their first launch
-  int version = 13000;           // that the driver says; looked at once a process
+  bool fabric = false;                // the attribute
+  bool fabric_permitted = true;       // whether an export works, too
+  int multiprocessors = 132;          // of each GPU
+  bool reach_each_other = true;       // each GPU the memory of the others
+  std::uint64_t local_memory = 1024;  // for each thread, before anybody asks for more
+  std::uint64_t local_memory_max = 512 * 1024;
+  bool lazy_modules = false;  // kernels are loaded at their first launch
+  int version = 13000;        // that the driver says; looked at once a process
 };
 
 /// What is there now. Everything in it must be given back.

@@ -1,39 +1,13 @@
-// Launches as the host looks at them before the GPU does: what fits, what may come early, what an error means.
-#include "launch.hpp"
-#include "cuda/gpu.hpp"
+// Launches as the host looks at them before the GPU does: what fits, what may come early, what an error means. What the
+// CUDA runtime would say the test says.
+#include "fake_runtime.hpp"
 #include "gpu_job.hpp"
 
 namespace isotope {
-
 namespace {
 
-/// What the runtime says of a kernel, and what came of it.
-struct Runtime {
-  int blocks = 2, clusters = 30, version = 90, launch_error = 0, room_error = 0, asked = 0;
-  std::vector<detail::GpuLaunch> launches;
-};
-Runtime t_runtime;
-
-constexpr detail::GpuCalls kCalls{
-    [](const void*, const detail::GpuLaunch& how, void**) {
-      if (t_runtime.launch_error == 0) t_runtime.launches.push_back(how);
-      return t_runtime.launch_error;
-    },
-    [](const void*, const detail::GpuLaunch&, int* blocks) {
-      ++t_runtime.asked;
-      *blocks = t_runtime.blocks;
-      return t_runtime.room_error;
-    },
-    [](int) { return "the runtime's words"; },
-    [](const void*, const detail::GpuLaunch&, int* clusters) {
-      *clusters = t_runtime.clusters;
-      return 0;
-    },
-    [](const void*, int* version) {
-      *version = t_runtime.version;
-      return 0;
-    },
-};
+using testing::fresh_kernel;
+using testing::t_runtime;
 
 class GpuLaunching : public ::testing::Test {
  protected:
@@ -44,12 +18,6 @@ class GpuLaunching : public ::testing::Test {
   }
   void TearDown() override { EXPECT_EQ(fake_cuda::live(), fake_cuda::Live{}); }
 
-  /// A kernel that nobody has asked about yet.
-  static detail::GpuKernel fresh() {
-    static char entries[64];
-    static int next = 0;
-    return {&entries[next++], &kCalls, 1024};
-  }
   static std::string refused(World& world, const LaunchConfig& config, const detail::GpuKernel& kernel, Code code) {
     const std::size_t before = t_runtime.launches.size();
     std::string text = "it was launched";
@@ -67,7 +35,7 @@ class GpuLaunching : public ::testing::Test {
 
 TEST_F(GpuLaunching, AsManyBlocksAsFit) {
   World world = init();
-  const detail::GpuKernel kernel = fresh();
+  const detail::GpuKernel kernel = fresh_kernel();
   launch_as_compiled(world, {.grid = 264, .block = 128}, kernel);
   EXPECT_EQ(t_runtime.launches.size(), 1u);
   const std::string text = refused(world, {.grid = 265, .block = 128}, kernel, Code::invalid_argument);
@@ -79,7 +47,7 @@ TEST_F(GpuLaunching, AsManyBlocksAsFit) {
 
 TEST_F(GpuLaunching, AsManyClustersAsFit) {
   World world = init();
-  const detail::GpuKernel kernel = fresh();
+  const detail::GpuKernel kernel = fresh_kernel();
   t_runtime.clusters = 30;
   launch_as_compiled(world, {.grid = 240, .block = 128, .cluster = 8}, kernel);
   EXPECT_EQ(t_runtime.launches.back().cluster.count(), 8u);
@@ -99,18 +67,18 @@ TEST_F(GpuLaunching, OnlyCodeThatCanWaitComesEarly) {
   const LaunchConfig early{.grid = 4, .block = 128, .programmatic = true};
   for (const auto& [version, comes] : std::vector<std::pair<int, bool>>{{90, true}, {100, true}, {80, false}}) {
     t_runtime.version = version;
-    launch_as_compiled(world, early, fresh());
+    launch_as_compiled(world, early, fresh_kernel());
     EXPECT_EQ(t_runtime.launches.back().programmatic, comes) << version;
     LaunchConfig any = early;
     any.resident = false;
-    launch_as_compiled(world, any, fresh());
+    launch_as_compiled(world, any, fresh_kernel());
     EXPECT_EQ(t_runtime.launches.back().programmatic, comes) << version << ", not resident";
   }
 }
 
 TEST_F(GpuLaunching, OnlyWhatFitsTwiceComesEarly) {
   World world = init();
-  const detail::GpuKernel kernel = fresh();
+  const detail::GpuKernel kernel = fresh_kernel();
   launch_as_compiled(world, {.grid = 132, .block = 128, .programmatic = true}, kernel);
   EXPECT_TRUE(t_runtime.launches.back().programmatic);
   launch_as_compiled(world, {.grid = 133, .block = 128, .programmatic = true}, kernel);
@@ -119,7 +87,7 @@ TEST_F(GpuLaunching, OnlyWhatFitsTwiceComesEarly) {
 
 TEST_F(GpuLaunching, TheRuntimeIsAskedOnceForEachShape) {
   World world = init();
-  const detail::GpuKernel kernel = fresh();
+  const detail::GpuKernel kernel = fresh_kernel();
   for (int i = 0; i < 3; ++i) launch_as_compiled(world, {.grid = 4, .block = 128}, kernel);
   EXPECT_EQ(t_runtime.asked, 1);
   launch_as_compiled(world, {.grid = 4, .block = 256}, kernel);
@@ -138,12 +106,12 @@ TEST_F(GpuLaunching, ErrorsSayWhatToDo) {
            {7, "the runtime's words"}}) {
     t_runtime.launch_error = error;
     t_runtime.room_error = 0;
-    const detail::GpuKernel kernel = fresh();
+    const detail::GpuKernel kernel = fresh_kernel();
     const std::string at_launch = refused(world, one, kernel, Code::kernel_failed);
     EXPECT_TRUE(says(at_launch, part) && says(at_launch, "the runtime's words")) << at_launch;
     // CUDA may say it when it is asked how much fits; what failed is asked again.
     t_runtime.room_error = error;
-    const detail::GpuKernel unasked = fresh();
+    const detail::GpuKernel unasked = fresh_kernel();
     const std::string before = refused(world, one, unasked, Code::invalid_argument);
     EXPECT_TRUE(says(before, part) && says(before, "the runtime's words")) << before;
     t_runtime.room_error = t_runtime.launch_error = 0;
@@ -152,7 +120,7 @@ TEST_F(GpuLaunching, ErrorsSayWhatToDo) {
 }
 
 TEST_F(GpuLaunching, ThreadsDivideTheGpuAndNothingComesEarly) {
-  const detail::GpuKernel kernel = fresh();
+  const detail::GpuKernel kernel = fresh_kernel();
   run_threads(3, [&] {
     World world = init();
     world.barrier();

@@ -4,7 +4,7 @@
 #include "cuda/errors.hpp"
 #include "cuda/queue.hpp"
 #include "gpu_job.hpp"
-#include "launch.hpp"
+#include "fake_runtime.hpp"
 
 namespace isotope {
 namespace {

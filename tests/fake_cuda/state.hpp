@@ -51,7 +51,8 @@ struct State {
   Machine machine;
   std::map<std::string, int> calls;
   std::map<CUmemAllocationHandleType, int> exports;
-  std::map<CUdevice, int> contexts;  // primary ones, by how often they are retained
+  std::map<CUdevice, int> contexts;              // primary ones, by how often they are retained
+  std::map<CUdevice, std::size_t> local_memory;  // where a context was asked for more of it
   std::map<CUmemGenericAllocationHandle, Held> handles;
   std::map<CUdeviceptr, Mapping> mappings;
   std::map<CUdeviceptr, std::size_t> reservations;

@@ -29,6 +29,8 @@ struct GpuCalls {
   /// The oldest kind of GPU that the code was written for, as far as its instructions go: 80 for compute_80, also where
   /// the driver has made it into code for sm_90.
   int (*code_version)(const void* entry, int* version) = nullptr;
+  /// Local memory that each thread needs: its stack, arrays and spilled registers.
+  int (*local_bytes)(const void* entry, std::size_t* bytes) = nullptr;
 };
 
 struct GpuKernel {

@@ -39,6 +39,7 @@ TEST(Knobs, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(knobs.handshake_deadline_ns, 5'000'000'000u);
   EXPECT_EQ(knobs.heap_max_bytes, 0u);
   EXPECT_FALSE(knobs.heap_prefault);
+  EXPECT_EQ(knobs.local_memory_bytes, 0u);
   EXPECT_EQ(knobs.stack_bytes, 128u * 1024);
   EXPECT_EQ(knobs.max_fibers, 65536u);
   EXPECT_EQ(knobs.listen, "127.0.0.1");
@@ -56,6 +57,7 @@ TEST(Knobs, ReadsEveryRow) {
                             {"ISOTOPE_HANDSHAKE_DEADLINE", "7"},
                             {"ISOTOPE_HEAP_MAX", "1.5GiB"},
                             {"ISOTOPE_HEAP_PREFAULT", "yes"},
+                            {"ISOTOPE_LOCAL_MEMORY_BYTES", "4KiB"},
                             {"ISOTOPE_STACK_BYTES", "64k"},
                             {"ISOTOPE_MAX_FIBERS", "10"},
                             {"ISOTOPE_LISTEN", "0.0.0.0"},
@@ -76,6 +78,7 @@ TEST(Knobs, ReadsEveryRow) {
   EXPECT_EQ(knobs.handshake_deadline_ns, 7'000'000'000u);
   EXPECT_EQ(knobs.heap_max_bytes, 3u << 29);
   EXPECT_TRUE(knobs.heap_prefault);
+  EXPECT_EQ(knobs.local_memory_bytes, 4096u);
   EXPECT_EQ(knobs.stack_bytes, 65536u);
   EXPECT_EQ(knobs.max_fibers, 10u);
   EXPECT_EQ(knobs.listen, "0.0.0.0");
@@ -115,6 +118,7 @@ TEST(Knobs, RefusesWhatIsOutOfRange) {
            {"ISOTOPE_WAIT_DEADLINE",
             {"0", "0s", "-1s", "1e3", "s", "1.s", ".5s", "1 s", "1S", "99999999999999999999", "5124096h"}},
            {"ISOTOPE_HEAP_MAX", {"0", "-5", "1KB", "1.5", "16777216TiB", "auto2"}},
+           {"ISOTOPE_LOCAL_MEMORY_BYTES", {"0", "none", "513KiB"}},
            {"ISOTOPE_STACK_BYTES", {"1", "15KiB", "2GiB"}},
            {"ISOTOPE_MAX_FIBERS", {"0", "ten"}},
            {"ISOTOPE_PLATFORM", {"gpu", "CPU", "cp"}},

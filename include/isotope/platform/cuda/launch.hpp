@@ -100,10 +100,17 @@ inline int code_version(const void* entry, int* version) {
   return outcome(error);
 }
 
+inline int local_bytes(const void* entry, std::size_t* bytes) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, entry);
+  *bytes = attributes.localSizeBytes;
+  return outcome(error);
+}
+
 inline const char* runtime_error_text(int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }
 
-inline constexpr detail::GpuCalls kRuntimeCalls{&launch_entry, &blocks_per_multiprocessor, &runtime_error_text,
-                                                &clusters_on_gpu, &code_version};
+inline constexpr detail::GpuCalls kRuntimeCalls{
+    &launch_entry, &blocks_per_multiprocessor, &runtime_error_text, &clusters_on_gpu, &code_version, &local_bytes};
 inline const int kNoted = detail::note_gpu_code();
 
 template <auto Kernel, int MaxThreads, class... P>
