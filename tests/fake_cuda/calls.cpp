@@ -61,6 +61,7 @@ CUdevice device_of(CUcontext context) {
 Call::Call(const char* name, Needs needs) : lock_(mutex_for(plain_name(name))) {
   const std::string plain = plain_name(name);
   ++state().calls[plain];
+  note_call(plain);
   if (t_failure.left > 0 && t_failure.call == plain && --t_failure.left == 0) {
     result = t_failure.with;
   } else if (needs == Needs::context && (current() == nullptr || state().contexts.count(device_of(current())) == 0)) {
@@ -110,6 +111,8 @@ void reset(const Machine& machine) {
   state().calls.clear();
   state().exports.clear();
   state().lost = CUDA_SUCCESS;
+  state().spinning = false;
+  state().waiting.clear();
   t_failure = {};
 }
 
@@ -196,6 +199,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   const auto context = state().contexts.find(device);
   if (context == state().contexts.end()) return CUDA_ERROR_INVALID_CONTEXT;
   if (--context->second == 0) {
+    if (state().spinning) state().waiting.emplace_back("cuDevicePrimaryCtxRelease of the last");
     state().contexts.erase(context);
     state().local_memory.erase(device);
   }
@@ -264,11 +268,13 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr* at, void* data, unsigned) {
 }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   FAKE_CALL_IN_CONTEXT();
+  note_default_stream(__func__, stream);
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return known_stream(stream);
 }
 CUresult cuMemsetD8Async(CUdeviceptr at, unsigned char value, std::size_t bytes, CUstream stream) {
   FAKE_CALL_IN_CONTEXT();
+  note_default_stream(__func__, stream);
   // Fresh files are zero: a hole is as good, and no memory is touched.
   if (value != 0 || at % 4096 != 0 || bytes % 4096 != 0 ||
       ::madvise(reinterpret_cast<void*>(at), bytes, MADV_REMOVE) != 0)

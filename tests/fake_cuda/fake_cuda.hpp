@@ -23,6 +23,8 @@
 #include <cstdint>
 #include <functional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace fake_cuda {
 
@@ -68,6 +70,13 @@ bool end_capture(CUstream stream);
 void run_callbacks();
 /// How many calls of that name this process has made.
 int calls(const char* call);
+
+/// From now on, until peer_ends(): a kernel of a peer waits on this GPU for what this process will do.
+void peer_spins();
+void peer_ends();
+/// What was called meanwhile that waits, or may wait, until all kernels of the GPU are over, in order: as CUDA's
+/// documents say of pinned memory, limits of the context and the default stream.
+std::vector<std::string> calls_that_wait();
 
 /// How many handles of that type it has exported.
 int exports(CUmemAllocationHandleType type);

@@ -61,7 +61,9 @@ struct State {
   std::set<void*> events, registered;
   std::map<void*, std::size_t> pinned;
   std::uint64_t next = 1;
-  CUresult lost = CUDA_SUCCESS;  // what work on a lost GPU ends with
+  bool spinning = false;             // a peer's kernel waits for this process
+  std::vector<std::string> waiting;  // calls that would wait for it
+  CUresult lost = CUDA_SUCCESS;      // what work on a lost GPU ends with
 };
 
 State& state();
@@ -74,6 +76,9 @@ CUmemGenericAllocationHandle add_handle(std::shared_ptr<Memory> memory);
 CUresult known_stream(CUstream stream);
 /// Success for a question or a wait that no capture forbids; `stream` is what it is about. Else the captures fail.
 CUresult may_ask(CUstream stream = nullptr);
+/// Note calls that wait for a peer's kernel, of every call one, and of work on a stream the other. Under the lock.
+void note_call(const std::string& name);
+void note_default_stream(const char* call, CUstream stream);
 /// Whether all GPUs that it was made for are in it.
 bool multicast_ready(CUmemGenericAllocationHandle handle);
 

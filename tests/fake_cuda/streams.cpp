@@ -119,6 +119,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 CUresult cuStreamQuery(CUstream stream) {
   FAKE_CALL();
   if (const CUresult result = may_ask(stream); result != CUDA_SUCCESS) return result;
+  note_default_stream(__func__, stream);
   return known_stream(stream);
 }
 CUresult cuStreamSynchronize(CUstream stream) {
@@ -126,6 +127,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
   {
     FAKE_CALL_IN_CONTEXT();
     if (const CUresult result = may_ask(stream); result != CUDA_SUCCESS) return result;
+    note_default_stream(__func__, stream);
     if (const CUresult result = known_stream(stream); result != CUDA_SUCCESS) return result;
     if (stream != nullptr) callbacks.swap(state().streams[stream].callbacks);
   }
@@ -134,10 +136,12 @@ CUresult cuStreamSynchronize(CUstream stream) {
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   FAKE_CALL();
+  note_default_stream(__func__, stream);
   return known_stream(stream) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE : known_event(event);
 }
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void* data) {
   FAKE_CALL();
+  note_default_stream(__func__, stream);
   if (stream == nullptr || known_stream(stream) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
   state().streams[stream].callbacks.push_back([fn, data] { fn(data); });
   return CUDA_SUCCESS;
@@ -154,6 +158,7 @@ CUresult cuEventDestroy(CUevent event) {
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   FAKE_CALL();
+  note_default_stream(__func__, stream);
   return known_stream(stream) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE : known_event(event);
 }
 CUresult cuEventQuery(CUevent event) {
