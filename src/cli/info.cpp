@@ -70,7 +70,11 @@ Json gpus_json(const GpuPlatform& platform) {
                     {"multicast", gpu.multicast}});
   }
   for (const GpuLink& link : platform.links) {
-    links.push_back({{"from", link.from}, {"to", link.to}, {"how", link.how}, {"native_atomics", link.native_atomics}});
+    links.push_back({{"from", link.from},
+                     {"to", link.to},
+                     {"how", link.how},
+                     {"native_atomics", link.native_atomics},
+                     {"rank", link.rank}});
   }
   return {{"why_not", platform.why_not.empty() ? Json(nullptr) : Json(platform.why_not)},
           {"driver_version", platform.driver_version},
@@ -174,17 +178,29 @@ class Info : public Command {
                       gpu.multicast ? "yes" : "no", gpu.fabric ? "yes" : "no (memory travels as descriptors)",
                       gpu.shares_memory ? "" : "; cannot share memory, so PEs cannot drive it"));
     }
-    // Row: who reaches. Column: whose memory. * where remote atomics are the hardware's own.
+    print_links(section, platform);
+  }
+
+  /// Row: who reaches. Column: whose memory.
+  static void print_links(const Section& section, const GpuPlatform& platform) {
+    const std::vector<GpuLink>& links = platform.links;
+    const bool ranked = std::any_of(links.begin(), links.end(), [](const GpuLink& link) { return link.rank != 0; });
     std::string header;
     for (const GpuDevice& gpu : platform.gpus) header += fmt::format("{:<9}", fmt::format("GPU {}", gpu.index));
-    section.row("reaches", header + "(* native atomics)");
+    section.row("reaches", header);
     for (const GpuDevice& from : platform.gpus) {
       std::string line;
-      for (const GpuLink& link : platform.links) {
-        if (link.from == from.index) line += fmt::format("{:<9}", link.how + (link.native_atomics ? " *" : ""));
+      for (const GpuLink& link : links) {
+        if (link.from != from.index) continue;
+        line += fmt::format("{:<9}", link.how + (link.native_atomics && link.from != link.to ? " *" : "") +
+                                         (ranked && link.how == "peer" ? fmt::format(" {}", link.rank) : ""));
       }
       section.row(fmt::format("GPU {}", from.index), line);
     }
+    if (platform.gpus.size() == 1) return;
+    section.row("", fmt::format("peer: by loads and stores; *: atomics too{}",
+                                ranked ? "; number: CUDA's rank of the link, 0 is the fastest" : ""));
+    section.row("", "CUDA does not say which links are NVLink and which PCIe; nvidia-smi topo -m does");
   }
 
   static void print_build_and_choices(bool color) {

@@ -36,14 +36,18 @@ GpuDevice describe(const cuda::Driver& calls, int index, CUdevice device) {
 }
 
 GpuLink link_between(const cuda::Driver& calls, int from, CUdevice from_device, int to, CUdevice to_device) {
-  GpuLink link{from, to, "same", true};
+  GpuLink link{from, to, "same", true, 0};
   if (from == to) return link;
-  int access = 0, atomics = 0;
+  const auto ask = [&](CUdevice_P2PAttribute which) {
+    int value = 0;
+    calls.cuDeviceGetP2PAttribute(&value, which, from_device, to_device);
+    return value;
+  };
+  int access = 0;
   calls.cuDeviceCanAccessPeer(&access, from_device, to_device);
-  calls.cuDeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, from_device, to_device);
-  link.native_atomics = access != 0 && atomics != 0;
-  // Of the two only NVLink carries atomics; the driver has no plainer word for it.
-  link.how = access == 0 ? "none" : atomics != 0 ? "NVLink" : "PCIe";
+  link.how = access != 0 ? "peer" : "none";
+  link.native_atomics = access != 0 && ask(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED) != 0;
+  if (access != 0) link.rank = ask(CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK);
   return link;
 }
 

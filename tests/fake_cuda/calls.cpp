@@ -13,8 +13,21 @@
 namespace fake_cuda {
 
 State& state() {
-  static State* const all = new State;  // outlives every static object that still holds a GPU
+  static State* const all = [] {
+    auto* made = new State;  // outlives every static object that still holds a GPU
+    if (const char* links = std::getenv("FAKE_CUDA_LINKS")) {
+      made->machine.links = links;
+      made->machine.gpus = static_cast<int>(1 + std::count(links, links + std::strlen(links), ';'));
+    }
+    return made;
+  }();
   return *all;
+}
+
+char link_between(CUdevice from, CUdevice to) {
+  const Machine& machine = state().machine;
+  if (machine.links.empty()) return from == to ? 's' : 'a';
+  return machine.links.at(static_cast<std::size_t>(from * (machine.gpus + 1) + to));
 }
 
 CUcontext& current() {
@@ -36,6 +49,8 @@ struct Before {
   std::function<void()> what;
 };
 thread_local Before t_before;
+/// CUDA ranks links among those that there are.
+bool has_fast_links() { return state().machine.links.find('a') != std::string::npos; }
 
 std::string plain_name(const char* name) {
   std::string text = name;
@@ -180,12 +195,16 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
                                                                                       : 0;
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
-  *can = state().machine.reach_each_other;
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice from, CUdevice to) {
+  *can = from != to && reaches(from, to);
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice, CUdevice) {
-  *value = 1;
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute which, CUdevice from, CUdevice to) {
+  if (from == to) return CUDA_ERROR_INVALID_DEVICE;
+  const char link = link_between(from, to);
+  *value = which == CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK          ? link != 'a' && has_fast_links()
+           : which == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED ? link == 'a'
+                                                                      : link != 'n';
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {

@@ -14,7 +14,8 @@
 //   ...
 //   EXPECT_EQ(fake_cuda::live(), before);           // nothing is left
 //
-// State is the process's own: a test that forks PEs sets it up before.
+// State is the process's own: a test that forks PEs sets it up before. To a program that is started with the fake on
+// its LD_LIBRARY_PATH FAKE_CUDA_LINKS says what Machine::links would, and by that how many GPUs there are.
 #pragma once
 
 #include <cuda.h>
@@ -33,10 +34,12 @@ struct Machine {
   std::uint64_t memory = std::uint64_t{1} << 30;  // of each GPU
   bool shares_memory = true;
   bool multicast = false;
-  bool fabric = false;                // the attribute
-  bool fabric_permitted = true;       // whether an export works, too
-  int multiprocessors = 132;          // of each GPU
-  bool reach_each_other = true;       // each GPU the memory of the others
+  bool fabric = false;           // the attribute
+  bool fabric_permitted = true;  // whether an export works, too
+  int multiprocessors = 132;     // of each GPU
+  /// How each GPU reaches each: a row a GPU, "sap;asn;pns". s: the same one; a: as a peer, atomics too; p: as a peer;
+  /// n: not. Empty: all as peers, with atomics.
+  std::string links = {};
   std::uint64_t local_memory = 1024;  // for each thread, before anybody asks for more
   std::uint64_t local_memory_max = 512 * 1024;
   bool lazy_modules = false;  // kernels are loaded at their first launch

@@ -212,9 +212,9 @@ CUresult cuMemSetAccess(CUdeviceptr at, std::size_t bytes, const CUmemAccessDesc
     const auto mapping = state().mappings.find(next);
     if (mapping == state().mappings.end() || count == 0) return CUDA_ERROR_INVALID_VALUE;
     ::mprotect(host(next), mapping->second.bytes, PROT_READ | PROT_WRITE);
-    for (std::size_t i = 0; i < count && !state().machine.reach_each_other; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const CUdevice owner = mapping->second.memory->device;
-      if (owner >= 0 && owner != access[i].location.id) return CUDA_ERROR_INVALID_DEVICE;
+      if (owner >= 0 && !reaches(access[i].location.id, owner)) return CUDA_ERROR_INVALID_DEVICE;
     }
     mapping->second.accessible = true;
     next += mapping->second.bytes;

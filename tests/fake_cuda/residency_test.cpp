@@ -125,7 +125,7 @@ TEST_F(GpuResidency, AnOwnDeviceOfEachProcess) {
 // PEs that are threads map each other's memory for each other's GPUs.
 TEST_P(GpuResidency, GpusThatDoNotReachEachOther) {
   if (!GetParam().threads || GetParam().pes == 1) return;
-  fake_cuda::reset({.gpus = 2, .reach_each_other = false});
+  fake_cuda::reset({.gpus = 2, .links = "sn;ns"});
   all_refuse(Code::system, {"cannot reach the memory of PE", "isotope info"});
 }
 

@@ -67,6 +67,9 @@ struct State {
 };
 
 State& state();
+/// One letter of Machine::links.
+char link_between(CUdevice from, CUdevice to);
+inline bool reaches(CUdevice from, CUdevice to) { return link_between(from, to) != 'n'; }
 /// The thread's current context; null for none.
 CUcontext& current();
 CUcontext primary(CUdevice device);

@@ -101,11 +101,13 @@ struct GpuDevice {
   bool fabric = false;         // memory travels as fabric handles: one was tried. Else as descriptors
   bool multicast = false;      // one store reaches all GPUs of a team
 };
-/// How GPU `from` reaches the memory of GPU `to`.
+/// How GPU `from` reaches the memory of GPU `to`, as far as CUDA's driver tells. That a link is NVLink or PCIe it does
+/// not: atomics are a sign of NVLink and no proof.
 struct GpuLink {
   int from = 0, to = 0;
-  std::string how;              // "same", "NVLink", "PCIe", "none"
+  std::string how;              // "same" GPU, "peer" access, "none"
   bool native_atomics = false;  // remote atomics are done by the hardware
+  int rank = 0;                 // CUDA's rank of the link among those of the machine: 0 is the fastest
 };
 struct GpuPlatform {
   std::string why_not;          // empty: there is a driver and a GPU
