@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "driver.hpp"
@@ -52,7 +53,8 @@ std::size_t used(CUdevice device) {
   for (const auto& [handle, held] : state().handles) seen.insert(held.memory.get());
   for (const auto& [at, mapping] : state().mappings) seen.insert(mapping.memory.get());
   std::size_t bytes = 0;
-  for (const Memory* one : seen) bytes += one->device == device ? one->bytes : 0;
+  // What another process has made takes none of ours: each counts its own.
+  for (const Memory* one : seen) bytes += one->device == device && !one->imported ? one->bytes : 0;
   return bytes;
 }
 
@@ -62,6 +64,18 @@ struct FabricName {
   char path[sizeof(CUmemFabricHandle)];
 };
 
+/// Whose memory it is goes with the file, by its name.
+constexpr const char* kFileName = "fake-gpu-memory-";
+
+CUdevice owner_of(int file) {
+  char path[64] = {}, target[128] = {};
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  if (::readlink(path, target, sizeof target - 1) <= 0) return -1;
+  const std::string name = target;  // "/memfd:fake-gpu-memory-3 (deleted)"
+  const std::size_t at = name.find(kFileName);
+  return at == std::string::npos ? -1 : std::atoi(name.c_str() + at + std::strlen(kFileName));
+}
+
 std::shared_ptr<Memory> opened(int file, unsigned types) {
   struct stat about{};
   if (file < 0 || ::fstat(file, &about) != 0) return nullptr;
@@ -70,6 +84,8 @@ std::shared_ptr<Memory> opened(int file, unsigned types) {
   memory->multicast = static_cast<std::size_t>(about.st_size) % kGranule == kMulticastTail;
   memory->bytes = static_cast<std::size_t>(about.st_size) - (memory->multicast ? kMulticastTail : 0);
   memory->types = types;
+  memory->device = owner_of(file);
+  memory->imported = true;
   return memory;
 }
 
@@ -109,7 +125,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, co
   if ((types & CU_MEM_HANDLE_TYPE_FABRIC) != 0 && !(machine.fabric && machine.fabric_permitted))
     return CUDA_ERROR_NOT_PERMITTED;
   if (used(properties->location.id) + bytes > machine.memory) return CUDA_ERROR_OUT_OF_MEMORY;
-  const int file = ::memfd_create("fake-gpu-memory", MFD_CLOEXEC);
+  const int file = ::memfd_create((kFileName + std::to_string(properties->location.id)).c_str(), MFD_CLOEXEC);
   if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) return CUDA_ERROR_OPERATING_SYSTEM;
   auto memory = std::make_shared<Memory>();
   memory->file = file;
@@ -260,7 +276,6 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                        : ::fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(from)), F_DUPFD_CLOEXEC, 0);
   auto memory = opened(file, static_cast<unsigned>(type));
   if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  memory->device = -1;  // another process's: it takes none of ours
   *handle = add_handle(std::move(memory));
   return CUDA_SUCCESS;
 }

@@ -122,11 +122,22 @@ TEST_F(GpuResidency, AnOwnDeviceOfEachProcess) {
   }
 }
 
-// PEs that are threads map each other's memory for each other's GPUs.
+// PEs map each other's memory for their own GPUs, as threads and as processes.
 TEST_P(GpuResidency, GpusThatDoNotReachEachOther) {
-  if (!GetParam().threads || GetParam().pes == 1) return;
+  if (GetParam().pes == 1) return;
+  bring_mps();
   fake_cuda::reset({.gpus = 2, .links = "sn;ns"});
   all_refuse(Code::system, {"cannot reach the memory of PE", "isotope info"});
+  // One way is not enough.
+  fake_cuda::reset({.gpus = 2, .links = "sa;ns"});
+  all_refuse(Code::system,
+             {GetParam().threads ? "cannot reach the memory of PE" : "GPU 1 cannot reach the memory of PE 0"});
+  // All on one of them need no way to the other.
+  ::setenv("ISOTOPE_DEVICE", "1", 1);
+  run([](World& world) { world.barrier(); });
+  ::unsetenv("ISOTOPE_DEVICE");
+  fake_cuda::reset({.gpus = 2, .links = "sp;ps"});
+  run([](World& world) { world.barrier(); });
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ namespace fake_cuda {
 struct Memory {
   int file = -1;
   std::size_t bytes = 0;
-  CUdevice device = 0;
-  unsigned types = 0;  // of handles that may be exported
+  CUdevice device = 0;    // whose memory it is; -1 of a multicast object
+  bool imported = false;  // another process has made it
+  unsigned types = 0;     // of handles that may be exported
   bool multicast = false;
   std::map<std::size_t, std::shared_ptr<Memory>> bound;  // to a multicast object, by this process
   ~Memory();
