@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cuda/errors.hpp"
 #include "cuda/gpu.hpp"
 #include "os/library.hpp"
 #include "os/spawn.hpp"
@@ -50,9 +51,9 @@ Found look() {
   }
   if (const CUresult result = init(0); result != CUDA_SUCCESS) {
     found.broken = result != CUDA_ERROR_NO_DEVICE && result != CUDA_ERROR_STUB_LIBRARY;
-    found.why = result == CUDA_ERROR_NO_DEVICE
-                    ? "the NVIDIA driver finds no GPU" + what_is_visible()
-                    : fmt::format("the NVIDIA driver does not start (cuInit: error {})", static_cast<int>(result));
+    found.why = result == CUDA_ERROR_NO_DEVICE ? "the NVIDIA driver finds no GPU" + what_is_visible()
+                                               : fmt::format("the NVIDIA driver does not start (cuInit: error {}){}",
+                                                             static_cast<int>(result), advice_on_mps(result));
     return found;
   }
   const auto need = [&](const char* name, void** into) {
@@ -114,8 +115,9 @@ void check(CUresult result, const char* call, Code code) {
   const Driver& cuda = driver();
   cuda.cuGetErrorName(result, &name);
   cuda.cuGetErrorString(result, &text);
-  throw Error(code, fmt::format("{}: {} ({})", call, text != nullptr ? text : "unknown error",
-                                name != nullptr ? name : fmt::format("{}", static_cast<int>(result))));
+  throw Error(code,
+              fmt::format("{}: {} ({}){}", call, text != nullptr ? text : "unknown error",
+                          name != nullptr ? name : fmt::format("{}", static_cast<int>(result)), advice_on_mps(result)));
 }
 
 }  // namespace isotope::cuda

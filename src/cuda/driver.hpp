@@ -38,7 +38,8 @@ std::string what_is_visible();
 /// "12.4" for 12040.
 std::string version_text(int version);
 
-/// Throws Error(`code`) unless `result` is success: what was called, CUDA's name and text for it.
+/// Throws Error(`code`) unless `result` is success: what was called, CUDA's name and text for it, and what to do where
+/// it is MPS that does not take this process.
 void check(CUresult result, const char* call, Code code = Code::system);
 
 }  // namespace isotope::cuda

@@ -29,7 +29,7 @@ struct PlatformBid {
   std::uint8_t fabric = 0;          // that GPU's memory can travel as fabric handles
   std::uint64_t heap_max = 0;       // cap of its symmetric heap there
   std::uint64_t host_heap_max = 0;  // and on the CPU
-  char why_not[200] = {};           // it was free to choose, and could not use the GPU that it chose
+  char why_not[500] = {};           // it was free to choose, and could not use the GPU that it chose
 };
 
 /// A bid and what it rests on.

@@ -320,7 +320,10 @@ void* function_of(const std::string& name) {
 
 extern "C" {
 
-CUresult cuInit(unsigned) { return fake_cuda::state().machine.gpus == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS; }
+CUresult cuInit(unsigned) {
+  const fake_cuda::Machine& machine = fake_cuda::state().machine;
+  return machine.gpus == 0 ? CUDA_ERROR_NO_DEVICE : machine.init;
+}
 CUresult cuDriverGetVersion(int* version) { return fake_cuda::cuDriverGetVersion(version); }
 #undef cuGetProcAddress
 CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t, CUdriverProcAddressQueryResult*) {

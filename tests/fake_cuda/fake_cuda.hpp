@@ -42,8 +42,9 @@ struct Machine {
   std::string links = {};
   std::uint64_t local_memory = 1024;  // for each thread, before anybody asks for more
   std::uint64_t local_memory_max = 512 * 1024;
-  bool lazy_modules = false;  // kernels are loaded at their first launch
-  int version = 13000;        // that the driver says; looked at once a process
+  bool lazy_modules = false;     // kernels are loaded at their first launch
+  CUresult init = CUDA_SUCCESS;  // what cuInit says; called once a process
+  int version = 13000;           // that the driver says; looked at once a process
 };
 
 /// What is there now. Everything in it must be given back.

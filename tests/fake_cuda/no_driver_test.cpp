@@ -1,5 +1,7 @@
 // Drivers that are of no use. A process looks at its driver once, so each is looked at by processes of its own.
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "gpu_job.hpp"
 
@@ -67,6 +69,65 @@ TEST_P(NoDriver, HidesAllGpus) {
     EXPECT_EQ(said_by({.gpus = 0}, "auto", Code::ok, ""), "");
   }
   ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+/// Errors of MPS, and a part of what each says.
+const std::vector<std::pair<CUresult, std::string>>& errors_of_mps() {
+  static const std::vector<std::pair<CUresult, std::string>> all = {
+      {CUDA_ERROR_MPS_CONNECTION_FAILED,
+       "(/my/pipe, CUDA_MPS_PIPE_DIRECTORY) cannot be reached: see that "
+       "nvidia-cuda-mps-control runs there"},
+      {CUDA_ERROR_MPS_RPC_FAILURE, "its server.log says why (/my/log, CUDA_MPS_LOG_DIRECTORY)"},
+      {CUDA_ERROR_MPS_SERVER_NOT_READY, "wait some seconds and start the job anew"},
+      {CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
+       "takes no more processes on this GPU: at most 48, and fewer where each has "
+       "many hardware queues (CUDA_DEVICE_MAX_CONNECTIONS is 17)"},
+      {CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED, "(CUDA_DEVICE_MAX_CONNECTIONS is 17). Set it to 64 / processes"}};
+  return all;
+}
+
+class MpsErrors : public NoDriver {
+ protected:
+  void SetUp() override {
+    NoDriver::SetUp();
+    ::setenv("CUDA_MPS_PIPE_DIRECTORY", "/my/pipe", 1);
+    ::setenv("CUDA_MPS_LOG_DIRECTORY", "/my/log", 1);
+    ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "17", 1);
+  }
+  void TearDown() override {
+    for (const char* mine : {"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY", "CUDA_DEVICE_MAX_CONNECTIONS"})
+      ::unsetenv(mine);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Pes, MpsErrors, ::testing::Values(1, 3));
+
+TEST_P(MpsErrors, AtTheStartOfTheDriver) {
+  for (const auto& [error, part] : errors_of_mps()) {
+    const std::string what = "cuInit: error " + std::to_string(static_cast<int>(error)) + "); ";
+    said_by({.init = error}, "cuda", Code::not_supported, what);
+    said_by({.init = error}, "cuda", Code::not_supported, part);
+    // Left to itself the job goes on on the CPU, and the user has the advice.
+    const std::string said = said_by({.init = error}, "auto", Code::ok, "");
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  }
+  said_by({.init = CUDA_ERROR_UNKNOWN}, "cuda", Code::not_supported, "cuInit: error 999); run with");
+}
+
+TEST_P(MpsErrors, WhenTheContextIsMade) {
+  fake_cuda::reset({});
+  ::setenv("ISOTOPE_PLATFORM", "cuda", 1);
+  for (const auto& [error, part] : errors_of_mps()) {
+    testing::run_to_a_bad_end({GetParam(), false}, [&, error = error, part = part] {
+      fake_cuda::fail("cuDevicePrimaryCtxRetain", 1, error);
+      try {
+        init();
+        ADD_FAILURE() << "there is a World";
+      } catch (const Error& refusal) {
+        EXPECT_EQ(refusal.code(), Code::system);
+        EXPECT_NE(std::string(refusal.what()).find(part), std::string::npos) << refusal.what();
+      }
+    });
+  }
 }
 
 }  // namespace
