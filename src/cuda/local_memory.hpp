@@ -1,10 +1,10 @@
 // Local memory of a GPU's kernels: stacks, arrays and spilled registers of their threads.
 //
 // A context has one piece for all its kernels: so many bytes for every thread that the GPU can hold. A launch that
-// needs more makes the driver get a larger piece, and that may wait for all kernels that run (CUDA's words on
-// cuCtxSetLimit, and an engineer of NVIDIA: https://forums.developer.nvidia.com/t/local-memory-management/289339).
-// Where PEs that are threads share the context, one of those kernels may wait for the very launch. So it is set aside
-// before the first launch, and a kernel that needs more is refused. None of this has been tried on a GPU.
+// needs more makes the driver get a larger piece, and that may wait for all kernels that run (CUDA's documentation of
+// cuCtxSetLimit, and NVIDIA's forum: https://forums.developer.nvidia.com/t/local-memory-management/289339). Where PEs
+// that are threads share the context, one of those kernels may wait for the very launch. So it is set aside before the
+// first launch, and a kernel that needs more is refused. None of this has been tried on a GPU.
 #pragma once
 
 #include <cstdint>
