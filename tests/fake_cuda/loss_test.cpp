@@ -3,8 +3,8 @@
 
 #include "cuda/errors.hpp"
 #include "cuda/queue.hpp"
-#include "gpu_job.hpp"
 #include "fake_runtime.hpp"
+#include "gpu_job.hpp"
 
 namespace isotope {
 namespace {
