@@ -40,17 +40,14 @@ bool LocalMemory::enough_for(const detail::GpuKernel& kernel) {
   return needed == 0 || needed <= there();
 }
 
-void LocalMemory::check_launch(const detail::GpuKernel& kernel) {
-  if (enough_for(kernel)) return;
+std::string LocalMemory::shortage(const detail::GpuKernel& kernel) {
   const std::uint64_t needed = needed_by(kernel);
-  throw Error(
-      Code::invalid_argument,
-      fmt::format(
-          "launch: the kernel needs {} bytes of local memory (stack, arrays, spilled registers) for each thread, "
-          "and GPU {} has {} set aside. PEs that are threads share it, and CUDA may wait for the kernels of all "
-          "of them to set more aside. Start with ISOTOPE_LOCAL_MEMORY_BYTES={}, write a kernel that needs less, "
-          "or run the PEs as processes",
-          needed, gpu_->index(), there(), needed));
+  return fmt::format(
+      "launch: the kernel needs {} bytes of local memory (stack, arrays, spilled registers) for each thread, and GPU "
+      "{} "
+      "has {} set aside. PEs that are threads share it, and CUDA may wait for the kernels of all of them to set more "
+      "aside. Start with ISOTOPE_LOCAL_MEMORY_BYTES={}, write a kernel that needs less, or run the PEs as processes",
+      needed, gpu_->index(), there(), needed);
 }
 
 }  // namespace isotope::cuda

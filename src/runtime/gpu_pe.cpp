@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -21,6 +22,7 @@
 #include "runtime/gpu_memory.hpp"
 #include "runtime/gpu_multicast.hpp"
 #include "runtime/lazy_modules.hpp"
+#include "runtime/log.hpp"
 #include "runtime/outcome.hpp"
 #include "runtime/residency.hpp"
 
@@ -137,6 +139,7 @@ class CudaPe final : public GpuPe {
     settle(mine, tenants);
     // Before any launch: nobody launches until all have met.
     if (threads_here_ > 1 && first_here == rank_) local_memory_.set_aside(options.local_memory_bytes);
+    keeps_to_local_memory_ = options.local_memory_bytes != 0;
     multicast_ = std::make_shared<GpuMulticast>(gpu_, share_, job_->layout().slot_bytes(), rank_, std::move(seats),
                                                 *cells_of_teams_);
   }
@@ -187,7 +190,7 @@ class CudaPe final : public GpuPe {
     if (kernel.entry == nullptr || threads == 0 || threads > static_cast<std::uint64_t>(kernel.max_threads))
       return false;
     const detail::GpuLaunch how = shape_of(config);
-    if (threads_here_ > 1 && !local_memory_.enough_for(kernel)) return false;
+    if (keeps_to_local_memory_ && lacks_local_memory(kernel)) return false;
     const Room room = room_for(how, kernel);
     return room.error == 0 && blocks != 0 && blocks <= blocks_at_once(room, how);
   }
@@ -203,7 +206,7 @@ class CudaPe final : public GpuPe {
     if (stream == nullptr) throw Error(Code::invalid_argument, "launch: the stream belongs to a World on the CPU");
     detail::GpuLaunch how = shape_of(config);
     if (!check_shape(how, kernel, config.resident, *stream)) how.programmatic = false;
-    if (threads_here_ > 1) local_memory_.check_launch(kernel);
+    if (lacks_local_memory(kernel)) tell_of_local_memory(kernel);
     stream->launch_gpu(kernel, how, arguments);
   }
 
@@ -325,6 +328,16 @@ class CudaPe final : public GpuPe {
     return std::min(blocks, static_cast<std::uint64_t>(room.clusters) * here / all * cluster);
   }
 
+  bool lacks_local_memory(const detail::GpuKernel& kernel) {
+    return threads_here_ > 1 && !local_memory_.enough_for(kernel);
+  }
+  /// Throws where the user has said how much there is to be. Elsewhere a word, once: all may go well.
+  void tell_of_local_memory(const detail::GpuKernel& kernel) {
+    const std::string text = local_memory_.shortage(kernel);
+    if (keeps_to_local_memory_) throw Error(Code::invalid_argument, text, rank_);
+    if (!warned_of_local_memory_.exchange(true)) log_warn(text);
+  }
+
   static detail::GpuLaunch shape_of(const LaunchConfig& config) {
     return {config.grid, config.block,       config.cluster,     config.shared_bytes,
             nullptr,     config.cooperative, config.programmatic};
@@ -367,6 +380,8 @@ class CudaPe final : public GpuPe {
   const TeamCells* cells_of_teams_;
   std::shared_ptr<const cuda::Gpu> gpu_;
   cuda::LocalMemory local_memory_;  // looked after where PEs that are threads share the GPU
+  bool keeps_to_local_memory_ = false;
+  std::atomic<bool> warned_of_local_memory_{false};
   cuda::PinnedMemory fault_;
   std::shared_ptr<GpuShare> share_;
   cuda::Chunk cells_;  // and its export: until all have mapped it

@@ -1,5 +1,6 @@
-// Local memory where PEs that are threads share a GPU: set aside before the first launch, never later, and a kernel
-// that needs more is refused. What the CUDA runtime would say of a kernel the test says.
+// Local memory where PEs that are threads share a GPU: set aside before the first launch, never later; a kernel that
+// needs more is refused where it was said how much there is to be, and told of elsewhere. What the CUDA runtime would
+// say of a kernel the test says.
 #include "cuda/gpu.hpp"
 #include "fake_runtime.hpp"
 #include "gpu_job.hpp"
@@ -76,8 +77,26 @@ TEST_P(GpuLocalMemory, TheDriversOwnIsLeftUnlessMoreIsAskedFor) {
   }
 }
 
+// Nothing was said, and all may go well: a word of warning, once.
+TEST_P(GpuLocalMemory, KernelsThatNeedMoreAreToldOf) {
+  run([](World& world) {
+    if (world.rank() == 0) {
+      ::testing::internal::CaptureStderr();
+      for (int i = 0; i < 2; ++i) EXPECT_EQ(launch(world, 4096), "");
+      const std::string said = ::testing::internal::GetCapturedStderr();
+      const std::size_t first = said.find("needs 4096 bytes of local memory");
+      EXPECT_EQ(first != std::string::npos, shared()) << said;
+      if (shared()) {
+        EXPECT_EQ(said.find("needs 4096", first + 1), std::string::npos) << said;
+      }
+    }
+    world.barrier();
+  });
+}
+
 // Processes have a context each: there nothing is asked, and nothing is refused.
-TEST_P(GpuLocalMemory, KernelsThatNeedMoreAreRefusedWherePesAreThreads) {
+TEST_P(GpuLocalMemory, KernelsThatNeedMoreThanWasSaidAreRefusedWherePesAreThreads) {
+  ::setenv("ISOTOPE_LOCAL_MEMORY_BYTES", "1024", 1);
   run([](World& world) {
     if (world.rank() == 0) {
       for (const bool resident : {true, false}) {
@@ -109,6 +128,7 @@ TEST_P(GpuLocalMemory, TheKnobLetsThemRun) {
 
 // Who sets the limit of the context himself, when he knows that no kernel runs, may.
 TEST_P(GpuLocalMemory, TheLimitIsAskedAnew) {
+  ::setenv("ISOTOPE_LOCAL_MEMORY_BYTES", "1024", 1);
   run([](World& world) {
     if (world.rank() == 0) {
       EXPECT_EQ(launch(world, 4096) != "", shared());
