@@ -183,6 +183,14 @@ void GpuQueue::call(std::function<void()> fn) {
   if (!fn) throw Error(Code::invalid_argument, "Stream::call got an empty function; pass one that can be called");
   const auto open = enter();
   const Current current(gpu_->context());
+  // It goes when it has run, and a graph may run it again, or never.
+  if (is_captured()) {
+    throw Error(
+        Code::not_supported,
+        "Stream::call on a stream that is being captured: it would be gone at the second replay. Call it before "
+        "or after the replay, or add a function of your own with cudaLaunchHostFunc",
+        pe_);
+  }
   auto callback = std::make_unique<Callback>(Callback{std::move(fn), failures_});
   check(gpu_->calls().cuLaunchHostFunc(stream_, &run_callback, callback.get()), "cuLaunchHostFunc");
   static_cast<void>(callback.release());

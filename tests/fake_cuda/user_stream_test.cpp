@@ -91,6 +91,24 @@ TEST_P(GpuStreams, UnderCaptureAreTaken) {
   });
 }
 
+// A graph may run a function again that was made for one run.
+TEST_P(GpuStreams, FunctionsAreNotCaptured) {
+  run([](World& world) {
+    Users users(world.rank() % 8, CU_STREAM_NON_BLOCKING);
+    Stream wrapped = world.wrap_stream(users.stream);
+    int runs = 0;
+    fake_cuda::begin_capture(users.stream);
+    const auto [code, text] = error_of([&] { wrapped.call([&runs] { ++runs; }); });
+    EXPECT_EQ(code, Code::not_supported) << text;
+    EXPECT_NE(text.find("Stream::call on a stream that is being captured"), std::string::npos) << text;
+    EXPECT_TRUE(fake_cuda::end_capture(users.stream)) << "the capture goes on";
+    wrapped.call([&runs] { ++runs; });
+    wrapped.synchronize();
+    EXPECT_EQ(runs, 1);
+    world.barrier();
+  });
+}
+
 // What a thread does on the default stream would wait for the kernels of PEs that share its GPU.
 TEST_P(GpuStreams, ThatWaitForTheDefaultStreamAreRefusedWherePesShareOne) {
   fake_cuda::reset({.gpus = GetParam().threads ? 1 : 8});

@@ -44,7 +44,8 @@ class Stream {
   Event record() const;
   /// Later work on this stream starts after `event`.
   void wait(const Event& event) const;
-  /// Runs `fn` in order, on some host thread. It may not call synchronize on this stream.
+  /// Runs `fn` in order, on some host thread. It may not call synchronize on this stream. Throws Error(not_supported)
+  /// while a graph is captured from the stream.
   void call(std::function<void()> fn) const;
   /// Whether all work enqueued so far has finished.
   bool idle() const;
