@@ -1,5 +1,6 @@
 // Launches as the host looks at them before the GPU does: what fits, what may come early, what an error means. What the
 // CUDA runtime would say the test says.
+#include "cuda/gpu.hpp"
 #include "fake_runtime.hpp"
 #include "gpu_job.hpp"
 
@@ -138,7 +139,7 @@ TEST_F(GpuLaunching, ThreadsDivideTheGpuAndNothingComesEarly) {
 // The user's streams that nobody holds are on their way out when one of them is wrapped again: the World has to know
 // the queue that it gets.
 TEST_F(GpuLaunching, AStreamIsWrappedAgainWhileItIsGivenBack) {
-  const detail::GpuKernel kernel = fresh();
+  const detail::GpuKernel kernel = fresh_kernel();
   run_threads(2, [&] {
     World world = init();
     world.barrier();

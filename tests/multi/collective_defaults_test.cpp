@@ -1,5 +1,11 @@
-// Calls that name no algorithm, small and large, from kernels and from the host; and those that name one when
-// compiling.
+// Calls that name no algorithm, small and large, from kernels and from the host; those that name one when compiling;
+// and tables of choices that differ.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "support/collective_mix.hpp"
@@ -56,6 +62,32 @@ ISOTOPE_KERNEL void from_kernel(Team team, Workspace workspace, Pick pick, float
 void from_host(Collectives& coll, const Pick& pick, float* dst, const float* src) {
   coll.run({pick.collective, Algo::automatic, DataType::f32, ReduceOp::add, Accumulate::wide, pick.root, dst, src,
             pick.count});
+}
+
+// PEs that chose by different tables would wait for each other.
+TEST_P(CollectiveDefaults, OfTablesThatDifferAreRefused) {
+  if (GetParam().threads || GetParam().pes == 1) return;  // threads have one environment
+  run([](World& world) {
+    const bool last = world.rank() == world.size() - 1;
+    const std::string file = ::testing::TempDir() + "table-of-" + std::to_string(::getpid());
+    std::ofstream(file) << "isotope-tuning 1\nbroadcast 2 * " << (last ? "flat" : "tree") << "\n";
+    ::setenv("ISOTOPE_TUNE_FILE", file.c_str(), 1);
+    std::string text = "no error";
+    Code code = Code::ok;
+    try {
+      const Collectives coll(world);
+    } catch (const Error& error) {
+      code = error.code();
+      text = error.what();
+    }
+    EXPECT_EQ(code, Code::mismatch) << text;
+    EXPECT_NE(text.find("another table of choices"), std::string::npos) << text;
+    EXPECT_NE(text.find(file), std::string::npos) << text;
+    ::unsetenv("ISOTOPE_TUNE_FILE");
+    std::remove(file.c_str());
+    world.barrier();
+    const Collectives coll(world);  // by the table that all have
+  });
 }
 
 TEST_P(CollectiveDefaults, GiveTheSame) {

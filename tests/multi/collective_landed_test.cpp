@@ -280,7 +280,9 @@ TEST(LandedShares, CoverEveryWordOnce) {
         const landed::Share share = landed::share_of(bytes / 16, each, block);
         EXPECT_TRUE(share.words == 0 || share.begin == next) << bytes << " bytes, block " << block << " of " << blocks;
         next += share.words;
-        if (bytes <= blocks * landed::kMostBytes) EXPECT_LE(landed::Part{share.words}.chunks(), landed::kChunks);
+        if (bytes <= blocks * landed::kMostBytes) {
+          EXPECT_LE(landed::Part{share.words}.chunks(), landed::kChunks);
+        }
       }
       EXPECT_EQ(next, bytes / 16);
     }
