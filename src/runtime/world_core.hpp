@@ -112,8 +112,9 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   /// Counts the teams that were stopped since they were last rearmed, each once, and returns how many are new. Called
   /// with mutex_ held.
   int count_stops();
-  /// Lets the next team that stops leave word. Called with mutex_ held.
-  void release_record();
+  /// Keeps what is told of the record, which stays until all teams are rearmed, unless the next team that stops leaves
+  /// word there: it may from now on. Called with mutex_ held.
+  void take_record();
   /// Takes all failures as told: one of them has been thrown for all streams.
   void tell_all();
   /// Clears reported faults and stopped teams once no kernel runs any more.
@@ -144,6 +145,7 @@ class WorldCore : public std::enable_shared_from_this<WorldCore> {
   std::vector<std::shared_ptr<exec::StreamQueue>> spare_;      // of a GPU, idle and nobody's: handed out again
   std::map<void*, std::weak_ptr<exec::StreamQueue>> wrapped_;  // those of streams_ that are the user's
   bool fault_reported_ = false;
+  FaultRecord told_;      // what was last told
   int untold_stops_ = 0;  // teams that stopped whose failure nobody has been told of; after the first report
 };
 

@@ -150,18 +150,19 @@ std::exception_ptr WorldCore::failure(bool report) {
     if (report) {
       fault_reported_ = true;
       untold_stops_ = count_stops() - 1;  // below 0: that one's stop is seen later
-      release_record();
+      take_record();
     }
     return std::make_exception_ptr(fault_error(*faults_));
   }
   if (fault_reported_) {
-    // A record of no team that is new is one more of a failure that has been told.
     untold_stops_ += count_stops();
     if (untold_stops_ > 0) {
-      const Error error = fault ? fault_error(*faults_) : unrecorded_error();
+      const bool recorded = faults_->address != told_.address || faults_->waited_ns != told_.waited_ns ||
+                            faults_->call != told_.call || faults_->site.line != told_.site.line;
+      const Error error = recorded ? fault_error(*faults_) : unrecorded_error();
       if (report) {
         --untold_stops_;
-        if (fault) release_record();
+        take_record();
       }
       return std::make_exception_ptr(error);
     }
@@ -178,8 +179,8 @@ Error WorldCore::unrecorded_error() const {
                rank_);
 }
 
-void WorldCore::release_record() {
-  store(&faults_->complete, 0u);
+void WorldCore::take_record() {
+  told_ = *faults_;
   if (gpu_ != nullptr) {
     gpu_->release_record();
   } else {
@@ -229,7 +230,8 @@ void WorldCore::rearm_if_idle() {
   if (gpu_ != nullptr) gpu_->rearm(ids);
   fault_reported_ = false;
   untold_stops_ = 0;
-  release_record();
+  store(&faults_->complete, 0u);
+  take_record();
 }
 
 }  // namespace isotope::runtime

@@ -292,23 +292,23 @@ ISOTOPE_KERNEL void by_grid(Team team, Workspace workspace, std::int32_t* x, std
 TEST_P(CollectiveRefusals, AGridOfMoreBlocksThanChannels) {
   run([](World& world) {
     if (!testing::kernels_check_ranks(world)) return;
-    constexpr std::size_t kCount = 4096;  // a part for each block
+    constexpr std::size_t kElements = 4096;  // a part for each block
     Collectives coll(world, {.channels = 2, .slot_bytes = 1920});
-    auto x = world.alloc<std::int32_t>(kCount), y = world.alloc<std::int32_t>(kCount);
+    auto x = world.alloc<std::int32_t>(kElements), y = world.alloc<std::int32_t>(kElements);
     auto well = world.alloc_zeroed<int>(1);
-    x.write(std::vector<std::int32_t>(kCount, 7));
-    y.write(std::vector<std::int32_t>(kCount, 9));
+    x.write(std::vector<std::int32_t>(kElements, 7));
+    y.write(std::vector<std::int32_t>(kElements, 9));
     world.barrier();
-    world.launch<by_grid>({.grid = 3}, world.team(), coll.workspace(), x.data(), y.data(), kCount, well.data());
+    world.launch<by_grid>({.grid = 3}, world.team(), coll.workspace(), x.data(), y.data(), kElements, well.data());
     while (!world.stream().idle()) std::this_thread::yield();
     testing::expect_refused(world, {"all_reduce", "channel", Code::out_of_range, "2; 0 to 1 was expected"});
     EXPECT_EQ(well.get(0), 0);
-    EXPECT_EQ(y.read(), std::vector<std::int32_t>(kCount, 9));
+    EXPECT_EQ(y.read(), std::vector<std::int32_t>(kElements, 9));
     coll.recover();
-    world.launch<by_grid>({.grid = 2}, world.team(), coll.workspace(), x.data(), y.data(), kCount, well.data());
+    world.launch<by_grid>({.grid = 2}, world.team(), coll.workspace(), x.data(), y.data(), kElements, well.data());
     world.synchronize();
     EXPECT_EQ(well.get(0), 2);
-    EXPECT_EQ(y.read(), std::vector<std::int32_t>(kCount, 7 * world.size()));
+    EXPECT_EQ(y.read(), std::vector<std::int32_t>(kElements, 7 * world.size()));
     world.barrier();
   });
 }

@@ -167,7 +167,9 @@ TEST_P(LaunchTest, StreamsGoWithTheirLastHandle) {
       while (!stream.idle() && std::chrono::steady_clock::now() - start < std::chrono::seconds(10))
         std::this_thread::yield();
     }
-    if (!world.drives_gpu()) EXPECT_LE(threads_now(), before + 6 * static_cast<std::size_t>(world.size()));
+    if (!world.drives_gpu()) {
+      EXPECT_LE(threads_now(), before + 6 * static_cast<std::size_t>(world.size()));
+    }
     world.synchronize();
     EXPECT_EQ(value_of(world, flag), kStreams);
     // What a dropped stream still had to do is done, and what it had to tell is told.
