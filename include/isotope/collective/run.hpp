@@ -40,14 +40,28 @@ struct Range {
 /// In place of a signature: this member has refused its call (check.hpp).
 inline constexpr std::uint64_t kRefusedCall = ~std::uint64_t{0};
 
+/// Of a member that refused its last call and waited for nobody: the others may still read what it said before that.
+/// They are past it once they have come to the call that it refused.
+template <Group G>
+ISOTOPE_HD bool catch_up(const Stage<G>& on) {
+  on.group.sync();
+  ChannelWords* words = on.channel.words();
+  if (words->refused == 0) return true;
+  const bool well =
+      await_at(on.group, on.team, ChannelBarrier{words}, Arrival{0, words->meetings, Order::acq_rel, false}, on.call);
+  if (on.group.is_leader()) words->refused = 0;
+  on.group.sync();
+  return well;
+}
+
 /// A member that has refused its call comes to the meeting in which members compare theirs, so that the others learn of
-/// it instead of waiting. Its team is stopped, so it does not wait itself.
+/// it instead of waiting. It does not wait itself.
 template <Group G>
 ISOTOPE_HD void come_refused(const Stage<G>& on) {
   on.group.sync();
-  // A stopped team tells nothing: members may still be in an earlier call, whose meeting this would pass for.
-  if (on.group.is_leader() && !on.team.stopped()) {
+  if (on.group.is_leader()) {
     ChannelWords* words = on.channel.words();
+    words->refused = 1;
     words->signatures[words->calls++ % 2] = {kRefusedCall, 0};
     const Arrival arrival{0, ++words->meetings, Order::acq_rel, false};
     const ChannelBarrier where{words};
@@ -80,8 +94,8 @@ ISOTOPE_HD bool all_agree(const Stage<G>& on, bool good, const CallSignature& si
     come_refused(on);
     return false;
   }
+  if (!catch_up(on)) return false;
   ChannelWords* words = on.channel.words();
-  on.group.sync();
   CallSignature* mine = &words->signatures[words->calls % 2];
   if (on.group.is_leader()) *mine = signature;
   if (!meet(on)) return false;

@@ -41,6 +41,7 @@ struct ChannelWords {
   std::uint64_t lamport_rounds;    // the same of Lamport slots
   std::uint64_t lamport_bytes[3];  // how much of a slot is not clear
   std::uint64_t ll8_cleared[2];    // the round at whose end Ll8 slots were clear, by parity
+  std::uint64_t refused;           // 1: the last of `calls` was refused here
 };
 
 /// One flag per member, on a line of its own.
