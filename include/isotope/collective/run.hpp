@@ -37,21 +37,21 @@ struct Range {
 };
 
 #if ISOTOPE_CHECKED
-/// In place of a signature: this member has refused its call (check.hpp).
-inline constexpr std::uint64_t kRefusedCall = ~std::uint64_t{0};
+/// Whether a member has refused that call. It says so apart from signatures: it waits for nobody, and others may still
+/// read what it was about to do before.
+ISOTOPE_HD bool has_refused(const ChannelWords& member, std::uint64_t call) {
+  return load(&member.refused_from) <= call && call < load(&member.refused_to);
+}
 
-/// Of a member that refused its last call and waited for nobody: the others may still read what it said before that.
-/// They are past it once they have come to the call that it refused.
+/// After a call that this member refused: until the others have come to it, they may still read its signature of the
+/// one before, whose place is the next one's.
 template <Group G>
 ISOTOPE_HD bool catch_up(const Stage<G>& on) {
   on.group.sync();
-  ChannelWords* words = on.channel.words();
-  if (words->refused == 0) return true;
-  const bool well =
-      await_at(on.group, on.team, ChannelBarrier{words}, Arrival{0, words->meetings, Order::acq_rel, false}, on.call);
-  if (on.group.is_leader()) words->refused = 0;
-  on.group.sync();
-  return well;
+  const ChannelWords* words = on.channel.words();
+  if (words->calls == 0 || words->refused_to != words->calls) return true;
+  const ChannelBarrier where{on.channel.words()};
+  return await_at(on.group, on.team, where, Arrival{0, words->meetings, Order::acq_rel, false}, on.call);
 }
 
 /// A member that has refused its call comes to the meeting in which members compare theirs, so that the others learn of
@@ -61,8 +61,8 @@ ISOTOPE_HD void come_refused(const Stage<G>& on) {
   on.group.sync();
   if (on.group.is_leader()) {
     ChannelWords* words = on.channel.words();
-    words->refused = 1;
-    words->signatures[words->calls++ % 2] = {kRefusedCall, 0};
+    if (words->refused_to != words->calls) store(&words->refused_from, words->calls);
+    store(&words->refused_to, ++words->calls);
     const Arrival arrival{0, ++words->meetings, Order::acq_rel, false};
     const ChannelBarrier where{words};
     if (on.members() <= kAllToAll) {
@@ -104,7 +104,7 @@ ISOTOPE_HD bool all_agree(const Stage<G>& on, bool good, const CallSignature& si
   std::uint64_t a = 0, b = 0;
   int who = 0;
   for (int k = 0; k < on.members(); ++k) {
-    if (on.team.at(mine, k)->what == kRefusedCall) what = "call", who = k;
+    if (has_refused(*on.team.at(words, k), words->calls)) what = "call", who = k;
   }
   for (int k = 0; what == nullptr && k < on.members(); ++k) {
     const CallSignature theirs = *on.team.at(mine, k);
@@ -115,7 +115,7 @@ ISOTOPE_HD bool all_agree(const Stage<G>& on, bool good, const CallSignature& si
     }
   }
   if (what != nullptr && on.group.is_leader()) {
-    const Fault why = on.team.at(mine, who)->what == kRefusedCall ? Fault::refused_there : Fault::mismatch;
+    const Fault why = has_refused(*on.team.at(words, who), words->calls) ? Fault::refused_there : Fault::mismatch;
     refuse(on.team, on.call, why, what, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b),
            on.team.world_rank(who));
   }

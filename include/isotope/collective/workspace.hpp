@@ -36,12 +36,12 @@ struct ChannelWords {
   alignas(128) CallSignature signatures[2];  // of this PE, by parity of `calls`; read by the others
   // What only this PE uses.
   alignas(128) std::uint64_t meetings;
-  std::uint64_t calls;             // compared so far
-  std::uint64_t rounds;            // in which members wrote to each other's slots
-  std::uint64_t lamport_rounds;    // the same of Lamport slots
-  std::uint64_t lamport_bytes[3];  // how much of a slot is not clear
-  std::uint64_t ll8_cleared[2];    // the round at whose end Ll8 slots were clear, by parity
-  std::uint64_t refused;           // 1: the last of `calls` was refused here
+  std::uint64_t calls;                     // compared so far
+  std::uint64_t rounds;                    // in which members wrote to each other's slots
+  std::uint64_t lamport_rounds;            // the same of Lamport slots
+  std::uint64_t lamport_bytes[3];          // how much of a slot is not clear
+  std::uint64_t ll8_cleared[2];            // the round at whose end Ll8 slots were clear, by parity
+  std::uint64_t refused_from, refused_to;  // which of `calls` were refused here, the last ones in a row
 };
 
 /// One flag per member, on a line of its own.

@@ -109,11 +109,10 @@ ISOTOPE_KERNEL void all_to_all_v_kernel(Team team, Workspace workspace, T* dst, 
 
 #if ISOTOPE_CHECKED
 /// In place of a call that host code has refused: the other members, who may have made theirs, learn of it.
-ISOTOPE_KERNEL void refused_kernel(Team team, Workspace workspace, CallSite site) {
+ISOTOPE_KERNEL void refused_kernel(Team team, Workspace workspace) {
   const Channel channel = workspace.channel(0);
-  const Stage<Block> on = stage_of_block(team, channel, {"a refused call", site});
   // A stopped team tells nothing: members may still be in an earlier call, whose meeting this would pass for.
-  if (!team.stopped() && catch_up(on)) come_refused(on);
+  if (!team.stopped()) come_refused(stage_of_block(team, channel, {}));
 }
 #endif  // ISOTOPE_CHECKED
 

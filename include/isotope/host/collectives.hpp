@@ -182,7 +182,7 @@ class Collectives {
       check();
     } catch (const Error&) {
       world_->launch<detail::refused_kernel, detail::kCollectiveBound, Gpu>(
-          {.block = world_->drives_gpu() ? 32u : 1u, .stream = stream}, team_, workspace_, site);
+          {.block = world_->drives_gpu() ? 32u : 1u, .stream = stream}, team_, workspace_);
       throw;
     }
 #else
