@@ -40,7 +40,9 @@ struct Range {
 /// Whether a member has refused that call. It says so apart from signatures: it waits for nobody, and others may still
 /// read what it was about to do before.
 ISOTOPE_HD bool has_refused(const ChannelWords& member, std::uint64_t call) {
-  return load(&member.refused_from) <= call && call < load(&member.refused_to);
+  // In this order: who reads the new end reads the new beginning.
+  const std::uint64_t to = load(&member.refused_to, Order::acquire);
+  return call < to && load(&member.refused_from) <= call;
 }
 
 /// After a call that this member refused: until the others have come to it, they may still read its signature of the
@@ -62,7 +64,7 @@ ISOTOPE_HD void come_refused(const Stage<G>& on) {
   if (on.group.is_leader()) {
     ChannelWords* words = on.channel.words();
     if (words->refused_to != words->calls) store(&words->refused_from, words->calls);
-    store(&words->refused_to, ++words->calls);
+    store(&words->refused_to, ++words->calls, Order::release);
     const Arrival arrival{0, ++words->meetings, Order::acq_rel, false};
     const ChannelBarrier where{words};
     if (on.members() <= kAllToAll) {
@@ -103,8 +105,9 @@ ISOTOPE_HD bool all_agree(const Stage<G>& on, bool good, const CallSignature& si
   const char* what = nullptr;
   std::uint64_t a = 0, b = 0;
   int who = 0;
+  Fault why = Fault::mismatch;
   for (int k = 0; k < on.members(); ++k) {
-    if (has_refused(*on.team.at(words, k), words->calls)) what = "call", who = k;
+    if (has_refused(*on.team.at(words, k), words->calls)) what = "call", who = k, why = Fault::refused_there;
   }
   for (int k = 0; what == nullptr && k < on.members(); ++k) {
     const CallSignature theirs = *on.team.at(mine, k);
@@ -115,7 +118,6 @@ ISOTOPE_HD bool all_agree(const Stage<G>& on, bool good, const CallSignature& si
     }
   }
   if (what != nullptr && on.group.is_leader()) {
-    const Fault why = has_refused(*on.team.at(words, who), words->calls) ? Fault::refused_there : Fault::mismatch;
     refuse(on.team, on.call, why, what, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b),
            on.team.world_rank(who));
   }
