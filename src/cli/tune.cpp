@@ -161,7 +161,7 @@ class Tune : public Command {
     std::erase(algos, bench::kAutomatic);
     // The one whose results may differ from PE to PE in the last bit: for those who ask for it.
     std::erase(algos, name_of(Algo::multimem_one_shot));
-    // It rests on whole lines, which no GPU promises; there it pays for the order of each.
+    // Unless lines land whole, which no GPU promises, it pays for the order of each there.
     if (platform == bench::kGpuPlatform) std::erase(algos, name_of(Algo::ll128));
     bench::Options options{
         .pes = pes, .repeats = quick_ ? 1 : kRounds, .quick = quick_, .platform = platform, .algos = algos};

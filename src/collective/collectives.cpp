@@ -38,9 +38,9 @@ std::size_t bytes_by_member(const CollectiveCall& call, std::size_t members) {
   return moves_all && !is_of_packets(call.algo) ? bytes * members : bytes;
 }
 
-/// What a thread takes at a time.
+/// What a thread of a GPU takes at a time. Of a line, where its lanes send it.
 constexpr std::size_t bytes_of_thread(Algo algo) {
-  return algo == Algo::ll8 ? 4 : algo == Algo::ll16 ? 8 : algo == Algo::ll128 ? 120 : 16;
+  return algo == Algo::ll8 ? 4 : algo == Algo::ll16 ? 8 : algo == Algo::ll128 ? 15 : 16;
 }
 
 std::string describe(const CollectiveCall& call) {

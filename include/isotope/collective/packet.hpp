@@ -7,8 +7,11 @@
 //   Lamport   the data itself, 16 bytes: a half that is not all ones has come          none; floats only
 //
 // A packet lands whole by the platform's promise for words of its size, which every platform makes; Lamport's halves
-// are on their own. All ones is a NaN of every float type. A half that is all ones is sent with the signs of its
-// elements cleared, which is NaN still: no number is lost. Integers have nothing to spare.
+// are on their own. Of a line none does, so its flag is a release, but where somebody has said that lines land whole
+// (platform::kLinesLandWhole): there the lanes of a warp send them (Ll128Lanes).
+//
+// All ones is a NaN of every float type. A half that is all ones is sent with the signs of its elements cleared, which
+// is NaN still: no number is lost. Integers have nothing to spare.
 //
 // Rounds are counted in 64 bits, of which Ll8 sends the lower half. A word that no round has written for 2^32 rounds
 // would pass for the next one's, so packet_rounds.hpp clears Ll8 slots four times as often.
@@ -17,11 +20,13 @@
 // whether it is of that round, and data takes it out.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
 #include "isotope/base/bits.hpp"
 #include "isotope/collective/workspace.hpp"
+#include "isotope/device/group.hpp"
 #include "isotope/device/memory.hpp"
 #include "isotope/device/wait.hpp"
 
@@ -118,9 +123,8 @@ struct Lamport {
   }
 };
 
-/// Here the flag is a release and its reader acquires, for each line: right on every platform, and cheap on CPUs. On a
-/// GPU the point of it is to do without, with a warp that stores the line at once, which rests on 128-byte stores
-/// landing whole; no platform of ours promises that yet, so no table, measured ones included, chooses it there.
+/// By one thread: the flag is a release and its reader acquires, for each line. Right on every platform, and cheap on
+/// CPUs; on a GPU each release costs as much as a short message.
 struct Ll128 {
   static constexpr SlotKind kKind = SlotKind::ll128;
   static constexpr int kBytes = 120;
@@ -155,6 +159,86 @@ struct Ll128 {
   }
 };
 
+/// Such lines, each by 8 neighbouring lanes of a warp: one instruction stores it, one loads it, and no fence is needed
+/// (platform/line_by_exchange.hpp). A word here is one lane's part: 16 bytes, of which the last one's second half is
+/// the flag. Whole warps only: their 32 lanes come to every word together, so words are dealt out by the four lines,
+/// the last of which may have no data in them.
+struct Ll128Lanes {
+  static constexpr SlotKind kKind = SlotKind::ll128;
+  static constexpr int kBytes = 16;
+  static constexpr bool kClears = false;
+  static constexpr std::size_t kLanes = 8, kLine = 120, kLinesOfWarp = 4;
+  using Data = Bits128;
+  using Raw = Bits128;
+
+  ISOTOPE_HD static bool has_flag(std::size_t word) { return word % kLanes == kLanes - 1; }
+  ISOTOPE_HD static Data prepare(const Data& data, std::size_t) { return data; }
+  ISOTOPE_HD static void send(char* slot, std::size_t word, Data data, std::uint64_t round) {
+    if (has_flag(word)) data.high = round;
+    platform::store_line_part(reinterpret_cast<Bits128*>(slot) + word, data);
+  }
+  ISOTOPE_HD static Raw peek(const char* slot, std::size_t word, std::uint64_t round) {
+    return platform::load_line_part(reinterpret_cast<const Bits128*>(slot) + word, round);
+  }
+  /// As far as this lane can tell.
+  ISOTOPE_HD static bool arrived(const Raw& raw, std::uint64_t round) {
+    return !has_flag(platform::thread_rank()) || raw.high == round;
+  }
+  ISOTOPE_HD static const Data& data(const Raw& raw) { return raw; }
+  ISOTOPE_HD static void give_up(const Patience& patience, Call call, const char* slot, std::size_t word,
+                                 std::uint64_t round, const Raw& raw, int from) {
+    if (arrived(raw, round)) return;
+    patience.give_up(call, &(reinterpret_cast<const Bits128*>(slot) + word)->high, Cmp::eq, round, raw.high, from);
+  }
+};
+
+/// Whether the threads that come to a word of a packet together are one, or a whole warp; and what all of them say.
+template <class P>
+inline constexpr bool kByLanes = std::same_as<P, Ll128Lanes>;
+template <class P>
+ISOTOPE_HD bool all_say(bool mine) {
+  if constexpr (!kByLanes<P>) {
+    return mine;
+  } else if constexpr (platform::kIsGpu) {
+    return platform::all_of_whole_warp(mine);
+  } else {
+    return this_warp().all(mine);
+  }
+}
+
+/// Whether they wait on. Of a warp the lanes are asked that lack their part: who ends the wait is who records it.
+template <class P>
+ISOTOPE_HD bool go_on(Patience& patience, bool lacks) {
+  if constexpr (kByLanes<P>) return all_say<P>(!lacks || patience.go_on());
+  return patience.go_on();
+}
+
+/// How many words `bytes` of data are; where a word's data begins, and how much of it there is.
+template <class P>
+ISOTOPE_HD constexpr std::size_t words_of(std::size_t bytes) {
+  if constexpr (kByLanes<P>) {
+    constexpr std::size_t kLines = P::kLinesOfWarp;
+    return (bytes + kLines * P::kLine - 1) / (kLines * P::kLine) * (kLines * P::kLanes);
+  } else {
+    return (bytes + P::kBytes - 1) / P::kBytes;
+  }
+}
+template <class P>
+ISOTOPE_HD constexpr std::size_t data_begin(std::size_t word) {
+  if constexpr (kByLanes<P>) return word * P::kBytes - word / P::kLanes * (P::kLanes * P::kBytes - P::kLine);
+  return word * P::kBytes;
+}
+template <class P>
+ISOTOPE_HD constexpr std::size_t data_length(std::size_t word, std::size_t bytes) {
+  const std::size_t begin = data_begin<P>(word);
+  if constexpr (kByLanes<P>) {
+    const std::size_t most = P::has_flag(word) ? 8 : 16, left = begin < bytes ? bytes - begin : 0;
+    return left < most ? left : most;
+  } else {
+    return bytes - begin;
+  }
+}
+
 /// What has come from up to `Most` members in a row: all loads are under way before the first is looked at.
 template <class P>
 inline constexpr int kBatch = sizeof(typename P::Raw) <= 16 ? 4 : 1;
@@ -174,10 +258,14 @@ ISOTOPE_HD bool receive(Patience& patience, const Team& team, const char* slots,
     }
     ISOTOPE_UNROLL
     for (int i = 0; i < kBatch<P>; ++i) {
-      if (i < count && first + i != team.rank() && missing < 0 && !P::arrived(raw[i], round)) missing = i;
+      if (i < count && first + i != team.rank() && missing < 0 && !all_say<P>(P::arrived(raw[i], round))) missing = i;
     }
     if (missing < 0) break;
-    if (patience.go_on()) continue;
+    bool lacks = false;
+    ISOTOPE_UNROLL
+    for (int i = 0; i < kBatch<P>; ++i)
+      if (i == missing) lacks = !P::arrived(raw[i], round);
+    if (go_on<P>(patience, lacks)) continue;
     ISOTOPE_UNROLL
     for (int i = 0; i < kBatch<P>; ++i) {
       if (i == missing)
@@ -201,7 +289,7 @@ ISOTOPE_HD bool receive_all(Patience& patience, const Team& team, const char* sl
     bool all = true;
     ISOTOPE_UNROLL
     for (int i = 0; i < Others; ++i) all = all & P::arrived(raw[i], round);
-    return all;
+    return all_say<P>(all);
   };
   if constexpr (platform::kIsGpu) {
     // As in wait_for_word: nothing between the first polls.
@@ -210,10 +298,19 @@ ISOTOPE_HD bool receive_all(Patience& patience, const Team& team, const char* sl
       if (have_come()) return true;
   }
   while (!have_come()) {
-    if (patience.go_on()) continue;
+    if constexpr (!kByLanes<P>) {
+      if (patience.go_on()) continue;
+    }
     int missing = Others;
     ISOTOPE_UNROLL
-    for (int i = Others - 1; i >= 0; --i) missing = P::arrived(raw[i], round) ? missing : i;
+    for (int i = Others - 1; i >= 0; --i) missing = all_say<P>(P::arrived(raw[i], round)) ? missing : i;
+    if constexpr (kByLanes<P>) {
+      bool lacks = false;
+      ISOTOPE_UNROLL
+      for (int i = 0; i < Others; ++i)
+        if (i == missing) lacks = !P::arrived(raw[i], round);
+      if (go_on<P>(patience, lacks)) continue;
+    }
     ISOTOPE_UNROLL
     for (int i = 0; i < Others; ++i) {
       if (i == missing)

@@ -46,6 +46,30 @@ ISOTOPE_HD void write_data(char* p, const Data& data, std::size_t valid) {
   }
 }
 
+/// The same of a word, `valid` bytes of it at most. A lane's part of a line is aligned to 8 bytes at best.
+template <class P>
+ISOTOPE_HD typename P::Data read_word(const char* p, std::size_t valid) {
+  if constexpr (kByLanes<P>) {
+    if ((reinterpret_cast<std::uintptr_t>(p) | valid) % 8 != 0) return read_piece<Bits128>(p, valid);
+    Bits128 data;
+    if (valid >= 8) data.low = element_at<std::uint64_t>(p, 0);
+    if (valid >= 16) data.high = element_at<std::uint64_t>(p, 1);
+    return data;
+  } else {
+    return read_data<typename P::Data>(p, valid);
+  }
+}
+template <class P>
+ISOTOPE_HD void write_word(char* p, const typename P::Data& data, std::size_t valid) {
+  if constexpr (kByLanes<P>) {
+    if ((reinterpret_cast<std::uintptr_t>(p) | valid) % 8 != 0) return write_piece<Bits128>(p, data, valid);
+    if (valid >= 8) set_element(p, 0, data.low);
+    if (valid >= 16) set_element(p, 1, data.high);
+  } else {
+    write_data(p, data, valid);
+  }
+}
+
 /// What a member sends: its part of `src` for member k begins `stride` bytes after that for k - 1, `bytes` long.
 template <class P>
 struct Outgoing {
@@ -54,10 +78,11 @@ struct Outgoing {
   std::size_t stride, bytes, element;
 
   ISOTOPE_HD Data operator()(int k, std::size_t word) const {
-    return P::prepare(read_data<Data>(begin(k) + word * P::kBytes, bytes - word * P::kBytes), element);
+    return P::prepare(read_word<P>(begin(k) + data_begin<P>(word), data_length<P>(word, bytes)), element);
   }
   /// Whether that word is all there and aligned, for every member: wide() may be used then, which has no branch.
   ISOTOPE_HD bool is_wide(std::size_t word) const {
+    if constexpr (kByLanes<P>) return false;  // such a lane has two loads, each on a condition of its own
     return (word + 1) * P::kBytes <= bytes && (reinterpret_cast<std::uintptr_t>(src) | stride) % alignof(Data) == 0;
   }
   ISOTOPE_HD Data wide(int k, std::size_t word) const {
@@ -66,6 +91,7 @@ struct Outgoing {
     return data;
   }
   ISOTOPE_HD Data piece(int k, std::size_t word) const {
+    if constexpr (kByLanes<P>) return read_word<P>(begin(k) + data_begin<P>(word), data_length<P>(word, bytes));
     return read_piece<Data>(begin(k) + word * P::kBytes, bytes - word * P::kBytes);
   }
 
@@ -102,7 +128,7 @@ ISOTOPE_HD bool send_to_each(const Stage<G>& on, const Outgoing<P>& out, const S
                              typename P::Data& own) {
   typename P::Data data[Others + 1] = {};
   if (share.first < share.count) read_for_each<P, Others>(on, out, share.first, data);
-  if (on.team.stopped()) return false;
+  if (!all_say<P>(!on.team.stopped())) return false;
   own = data[0];
   char* there[Others];
   char* mine = on.channel.slot(P::kKind, round, on.me());
@@ -122,7 +148,7 @@ ISOTOPE_HD bool send_to_all(const Stage<G>& on, const Outgoing<P>& out, const Sh
                             typename P::Data& own) {
   const int me = on.me(), members = on.members();
   if (share.first < share.count) own = out(me, share.first);
-  if (on.team.stopped()) return false;
+  if (!all_say<P>(!on.team.stopped())) return false;
   char* mine = on.channel.slot(P::kKind, round, me);
   // Between two, the other's address is worked out once; among more, each as it is needed is sooner.
   if (Alike && members == 2) {
@@ -175,7 +201,7 @@ template <class P, bool Alike, Group G, class Take>
 ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoing<P>& out, Take take) {
   ChannelWords* words = on.channel.words();
   std::uint64_t* counter = P::kClears ? &words->lamport_rounds : &words->rounds;
-  const std::size_t count = (out.bytes + P::kBytes - 1) / P::kBytes;
+  const std::size_t count = words_of<P>(out.bytes);
   const std::uint32_t first = on.group.thread_rank(), step = on.group.size();
   const ShareOfWords share{first, step, count};
   const int me = on.me(), members = on.members();
@@ -253,10 +279,18 @@ ISOTOPE_HD bool packet_round(const Stage<G>& on, bool first_round, const Outgoin
   return well;
 }
 
+/// Whether a group sends lines by lanes where it can, which is where it is made of whole warps.
+template <class P, Group G>
+inline constexpr bool kGoesByLanes = std::same_as<P, Ll128> && platform::kLinesLandWhole && !std::same_as<G, Thread>;
+ISOTOPE_HD bool is_of_whole_warps() { return platform::block_threads() % kWarpSize == 0; }
+
 /// Everyone sends elements to everyone, and sums what comes in rank order. all-reduce: all get the same, `blocks` at
 /// stride 0, and `Alike`. reduce-scatter: member k gets block k.
 template <class P, bool Alike, Group G, class R>
 ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const char* src, const Blocks& blocks) {
+  if constexpr (kGoesByLanes<P, G>) {
+    if (is_of_whole_warps()) return reduce_packets<Ll128Lanes, Alike>(on, r, dst, src, blocks);
+  }
   const std::size_t most = on.channel.slot_bytes() / r.element(), count = blocks.each;
   for (std::size_t begin = 0; begin < count; begin += most) {
     const std::size_t n = count - begin < most ? count - begin : most, bytes = n * r.element();
@@ -272,8 +306,8 @@ ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const 
         }
       });
       if (!all) return false;
-      write_data(to + word * P::kBytes, r.template finish_word<typename P::Data>(partials, on.members()),
-                 bytes - word * P::kBytes);
+      write_word<P>(to + data_begin<P>(word), r.template finish_word<typename P::Data>(partials, on.members()),
+                    data_length<P>(word, bytes));
       return true;
     };
     if (!packet_round<P, Alike>(on, begin == 0, out, take)) return false;
@@ -285,13 +319,16 @@ ISOTOPE_HD bool reduce_packets(const Stage<G>& on, const R& r, char* dst, const 
 /// us.
 template <class P, bool Gather, Group G>
 ISOTOPE_HD bool exchange_packets(const Stage<G>& on, char* dst, const char* src, const Blocks& blocks) {
+  if constexpr (kGoesByLanes<P, G>) {
+    if (is_of_whole_warps()) return exchange_packets<Ll128Lanes, Gather>(on, dst, src, blocks);
+  }
   const std::size_t each = blocks.each;
   for (std::size_t begin = 0; begin < each; begin += on.channel.slot_bytes()) {
     const std::size_t bytes = each - begin < on.channel.slot_bytes() ? each - begin : on.channel.slot_bytes();
     const Outgoing<P> out{src + begin, Gather ? 0 : blocks.stride, bytes, 1};
     const auto take = [&](std::size_t word, const auto& for_each) {
       return for_each([&](int k, const typename P::Data& data) {
-        write_data(dst + blocks.begin(k) + begin + word * P::kBytes, data, bytes - word * P::kBytes);
+        write_word<P>(dst + blocks.begin(k) + begin + data_begin<P>(word), data, data_length<P>(word, bytes));
       });
     };
     if (!packet_round<P, Gather>(on, begin == 0, out, take)) return false;

@@ -11,6 +11,7 @@
 #include "isotope/platform/cpu/bulk_copy.hpp"
 #include "isotope/platform/cpu/copy.hpp"
 #include "isotope/platform/cpu/landing.hpp"
+#include "isotope/platform/cpu/line.hpp"
 #include "isotope/platform/cpu/multimem.hpp"
 #include "isotope/platform/cpu/thread.hpp"
 #if ISOTOPE_SIM
@@ -18,6 +19,7 @@
 #include "isotope/platform/sim/bulk_copy.hpp"
 #include "isotope/platform/sim/copy.hpp"
 #include "isotope/platform/sim/landing.hpp"
+#include "isotope/platform/sim/line.hpp"
 #include "isotope/platform/sim/thread.hpp"
 #endif  // ISOTOPE_SIM
 #if defined(__CUDACC__)
@@ -26,6 +28,7 @@
 #include "isotope/platform/cuda/bulk_copy.hpp"
 #include "isotope/platform/cuda/copy.hpp"
 #include "isotope/platform/cuda/landing.hpp"
+#include "isotope/platform/cuda/line.hpp"
 #include "isotope/platform/cuda/multimem.hpp"
 #include "isotope/platform/cuda/thread.hpp"
 #endif  // __CUDACC__
