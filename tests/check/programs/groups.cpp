@@ -10,23 +10,29 @@ namespace {
 
 constexpr std::size_t kCount = 37;  // words of its own for every thread, and some more
 constexpr unsigned kThreads = 3, kBlocks = 2;
+constexpr int kInARow = 4;
 
 constexpr float kNothing = -1;
-float value(int pe, std::size_t i) { return static_cast<float>(pe * 1000 + static_cast<int>(i)); }
+/// What no call before brought: who reads what an earlier one left has a wrong result. Small enough for exact sums.
+ISOTOPE_HD float value(int call, int pe, std::size_t i) {
+  return static_cast<float>(call * 997 % 1021 * 2048 + pe * 256 + static_cast<int>(i));
+}
 
 struct Work {
-  float *dst, *src;
+  float *dst, *src;  // a part for each of them in a row
+  std::size_t part;
   Algo algo;
 };
 
-/// Three in a row: the third uses the slots of the first again.
+/// The third and the fourth use the slots of the first two again.
 template <class Who, class Where>
 ISOTOPE_HD void reduce_and_gather(Who who, const Team& team, const Where& where, const Work& work, bool gathers) {
-  for (int i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < kInARow; ++i) {
+    float *dst = work.dst + i * work.part, *src = work.src + i * work.part;
     if (gathers) {
-      if (!all_gather(who, team, where, work.dst, work.src, kCount, work.algo)) return;
+      if (!all_gather(who, team, where, dst, src, kCount, work.algo)) return;
     } else {
-      if (!all_reduce<ReduceOp::add>(who, team, where, work.dst, work.src, kCount, work.algo)) return;
+      if (!all_reduce<ReduceOp::add>(who, team, where, dst, src, kCount, work.algo)) return;
     }
   }
 }
@@ -82,12 +88,12 @@ class Checks {
       : world_(world),
         coll_(world, {.channels = static_cast<int>(kBlocks), .slot_bytes = 1920}),
         pes_(static_cast<std::size_t>(world.size())),
-        src_(world.alloc<float>(kCount * pes_)),
-        dst_(world.alloc<float>(kCount * pes_)) {}
+        src_(world.alloc<float>(kCount * pes_ * kInARow)),
+        dst_(world.alloc<float>(kCount * pes_ * kInARow)) {}
 
   bool every_algorithm(bool gathers) {
     for (const Algo algo : algorithms_of(gathers ? Collective::all_gather : Collective::all_reduce)) {
-      const Work work{dst_.data(), src_.data(), algo};
+      const Work work{dst_.data(), src_.data(), kCount * pes_, algo};
       fill();
       world_.launch<by_block>({.block = kThreads}, coll_.team(), coll_.workspace(), work, gathers);
       if (!right(gathers)) return false;
@@ -119,8 +125,8 @@ class Checks {
     };
     const auto good = [&] {
       world_.synchronize();
-      bool right = dst_[0] == value(0, 0) && dst_[pes_ * (pes_ - 1) / 2] == value(world_.size() - 1, 0);
-      for (std::size_t k = 0; k < pes_; ++k) right = right && received[k * (me + 1)] == value(static_cast<int>(k), me);
+      bool right = dst_[0] == first(0, 0) && dst_[pes_ * (pes_ - 1) / 2] == first(world_.size() - 1, 0);
+      for (std::size_t k = 0; k < pes_; ++k) right = right && received[k * (me + 1)] == first(static_cast<int>(k), me);
       world_.barrier();
       fill_both();
       return right;
@@ -148,7 +154,7 @@ class Checks {
       }
       world_.synchronize();
       float sum = 0;
-      for (int k = 0; k < world_.size(); ++k) sum += value(k, 5);
+      for (int k = 0; k < world_.size(); ++k) sum += first(k, 5);
       const bool good = src_[5] == sum;
       world_.barrier();
       if (!good) return false;
@@ -169,26 +175,34 @@ class Checks {
     on_stream::sync(world_, stream, world_.team(), 1);
     on_stream::quiet(world_, stream, world_.team());
     stream.synchronize();
-    const bool good = dst_[7] == value(left, 7) && dst_[kCount + 7] == value(right, 7);
+    const bool good = dst_[7] == first(left, 7) && dst_[kCount + 7] == first(right, 7);
     world_.barrier();
     return good;
   }
 
  private:
+  /// Each part is a call of its own.
   void fill() {
+    calls_ += kInARow;
     for (std::size_t i = 0; i < src_.size(); ++i) {
-      src_[i] = value(world_.rank(), i);
+      const std::size_t part = kCount * pes_;
+      src_[i] = value(calls_ + static_cast<int>(i / part), world_.rank(), i % part);
       dst_[i] = kNothing;
     }
     world_.barrier();
   }
+  /// What a PE brings to the first of them.
+  float first(int pe, std::size_t i) const { return value(calls_, pe, i); }
   bool right(bool gathers) {
     world_.synchronize();
     bool good = true;
-    for (std::size_t i = 0; i < kCount; ++i) {
-      float sum = 0;
-      for (int k = 0; k < world_.size(); ++k) sum += value(k, i);
-      good = good && dst_[i] == (gathers ? value(0, i) : sum);
+    for (int call = 0; call < kInARow; ++call) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        float sum = 0;
+        for (int k = 0; k < world_.size(); ++k) sum += value(calls_ + call, k, i);
+        const float found = dst_[static_cast<std::size_t>(call) * kCount * pes_ + i];
+        good = good && found == (gathers ? value(calls_ + call, 0, i) : sum);
+      }
     }
     world_.barrier();
     return good;
@@ -197,6 +211,7 @@ class Checks {
   World& world_;
   Collectives coll_;
   std::size_t pes_;
+  int calls_ = 0;
   Symmetric<float> src_, dst_;
 };
 
