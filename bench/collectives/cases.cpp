@@ -79,8 +79,16 @@ const std::vector<CollectiveCase>& collective_cases() {
        .collective = Collective::broadcast,
        .summary = "PE 0's floats, on every PE",
        .bus_factor = once,
+       .call = [](Collectives& c, float* dst, const float* src, std::size_t n,
+                  const How& how) { c.broadcast(dst, src, n, kRoot, how); }},
+      {.topic = "reduce",
+       .collective = Collective::reduce,
+       .summary = "the sum of all PEs' floats, on PE 0",
+       .bus_factor = once,
+       .sums = true,
+       .at_root = true,
        .call = [](Collectives& c, float* dst, const float* src, std::size_t n, const How& how) {
-         c.broadcast(dst, src, n, kRoot, how);
+         c.reduce(dst, src, n, ReduceOp::add, kRoot, how);
        }}};
   return all;
 }
@@ -107,6 +115,7 @@ std::vector<std::string> algorithm_names(Collective collective) {
 
 std::optional<Mistake> first_mistake(const CollectiveCase& one, const float* result, std::size_t count, int me,
                                      int pes) {
+  if (one.at_root && me != kRoot) return std::nullopt;
   const std::size_t first = one.scatters ? static_cast<std::size_t>(me) * count : 0;
   if (!one.gathers) return check_run(one, result, count, kRoot, first, pes);
   for (int pe = 0; pe < pes; ++pe) {

@@ -9,6 +9,7 @@
 //   reducescatter   source: bytes, result: a part       PE i gets the sum of the sources' parts i
 //   alltoall        source and result: bytes            PE i gets everyone's part i
 //   broadcast       source and result: bytes            every PE gets the source of PE 0
+//   reduce          source and result: bytes            PE 0 gets the sum of all sources
 //
 // Algorithm bandwidth is bytes over time. Bus bandwidth is that times a factor: what an ideal algorithm sends over each
 // PE's link, in units of bytes, so that it can be compared with the speed of the hardware for any number of PEs.
@@ -34,6 +35,7 @@ struct CollectiveCase {
   bool sums = false;      // each element of the result is a sum over all sources
   bool gathers = false;   // the result is a part of every source, one after the other
   bool scatters = false;  // what a PE gets of a source is its own part of it
+  bool at_root = false;   // PE 0 alone has a result
   /// One call, with `count` elements of the vector or, if in_parts, of a part.
   void (*call)(Collectives& all, float* dst, const float* src, std::size_t count, const How& how);
 };

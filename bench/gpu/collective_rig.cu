@@ -119,6 +119,8 @@ class GpuRig : public Rig {
         return on_stream::all_to_all(collectives_, stream_, dst, src, count_, how_);
       case Collective::broadcast:
         return on_stream::broadcast(collectives_, stream_, dst, src, count_, kRoot, how_);
+      case Collective::reduce:
+        return on_stream::reduce(collectives_, stream_, dst, src, count_, ReduceOp::add, kRoot, how_);
       default:
         throw Error(Code::not_supported, std::string(case_->topic) + " is not measured on GPUs");
     }

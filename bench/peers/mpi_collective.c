@@ -77,15 +77,16 @@ static void broadcast(long n) {
   for (; n > 0; --n) CALL(MPI_Bcast, MPI_Ibcast, rank == 0 ? from : into, count, MPI_FLOAT, 0);
 }
 
+static void reduce(long n) {
+  for (; n > 0; --n) CALL(MPI_Reduce, MPI_Ireduce, from, into, count, MPI_FLOAT, MPI_SUM, 0);
+}
+
 static const struct {
   const char* topic;
   void (*run)(long n);
   int in_parts; /* `count` is one rank's part, so sizes are rounded down to whole parts */
-} collectives[] = {{"allreduce", all_reduce, 0},
-                   {"allgather", all_gather, 1},
-                   {"reducescatter", reduce_scatter, 1},
-                   {"alltoall", all_to_all, 1},
-                   {"broadcast", broadcast, 0}};
+} collectives[] = {{"allreduce", all_reduce, 0}, {"allgather", all_gather, 1}, {"reducescatter", reduce_scatter, 1},
+                   {"alltoall", all_to_all, 1},  {"broadcast", broadcast, 0},  {"reduce", reduce, 0}};
 
 static float* buffer(float value) {
   void* memory = NULL;

@@ -1,4 +1,4 @@
-// allreduce, allgather, reducescatter, alltoall, broadcast: calls one after the other, with nothing in between; from
+// allreduce, allgather, reducescatter, alltoall, broadcast, reduce: calls one after the other, with nothing in between; from
 // the host, or on GPUs from a stream.
 #include <algorithm>
 

@@ -81,7 +81,8 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
   EXPECT_TRUE(json.at("versions").at("ucx").is_null());
 
   const std::set<std::string> without_bytes = {"startup", "barrier"};
-  const std::set<std::string> collectives = {"allreduce", "allgather", "reducescatter", "alltoall", "broadcast"};
+  const std::set<std::string> collectives = {"allreduce", "allgather", "reducescatter",
+                                             "alltoall",  "broadcast", "reduce"};
   std::map<std::string, int> counts;
   for (const Json& row : json.at("rows")) {
     EXPECT_EQ(keys_of(row),
@@ -100,7 +101,7 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
     for (const char* key : {"algo", "dtype", "bus_factor", "algbw", "busbw"}) {
       EXPECT_EQ(row.at(key).is_null(), !collective) << name << " " << key;
     }
-    EXPECT_EQ(row.at("op").is_null(), name != "allreduce" && name != "reducescatter") << name;
+    EXPECT_EQ(row.at("op").is_null(), name != "allreduce" && name != "reducescatter" && name != "reduce") << name;
     const bool launch = name.rfind("launch", 0) == 0;
     for (const char* key : {"peer", "peer_name", "ratio"})
       EXPECT_EQ(row.at(key).is_null(), !launch) << name << " " << key;
@@ -133,7 +134,8 @@ TEST_F(BenchCli, WritesTheWholeSchema) {
                                                 {"allgather", 5},
                                                 {"reducescatter", 5},
                                                 {"alltoall", 5},
-                                                {"broadcast", 5}}));
+                                                {"broadcast", 5},
+                                                {"reduce", 5}}));
 }
 
 // One PE has nobody to talk to but itself; three do not all have a part in an exchange of two.
@@ -188,7 +190,7 @@ TEST_F(BenchCli, ListsAndHelps) {
   const Outcome list = bench({"--list"});
   EXPECT_EQ(list.status, 0);
   for (const char* name : {"launch", "alloc", "startup", "put", "get", "atomics", "signal", "barrier", "allreduce",
-                           "allgather", "reducescatter", "alltoall", "broadcast"}) {
+                           "allgather", "reducescatter", "alltoall", "broadcast", "reduce"}) {
     EXPECT_NE(list.out.find(name), std::string::npos) << list.out;
   }
   EXPECT_NE(list.out.find("on every PE (PEs: 2, 4, 8; on GPUs too)"), std::string::npos) << list.out;

@@ -23,8 +23,10 @@ TEST(CollectiveCases, BusFactorsAreThoseOfNcclTests) {
     EXPECT_DOUBLE_EQ(named(topic).bus_factor(2), 0.5) << topic;
     EXPECT_DOUBLE_EQ(named(topic).bus_factor(4), 0.75) << topic;
   }
-  EXPECT_DOUBLE_EQ(named("broadcast").bus_factor(2), 1);
-  EXPECT_DOUBLE_EQ(named("broadcast").bus_factor(8), 1);
+  for (const char* topic : {"broadcast", "reduce"}) {
+    EXPECT_DOUBLE_EQ(named(topic).bus_factor(2), 1) << topic;
+    EXPECT_DOUBLE_EQ(named(topic).bus_factor(8), 1) << topic;
+  }
 }
 
 TEST(CollectiveCases, BytesAreOfTheWholeVectorInWholeParts) {
@@ -35,7 +37,7 @@ TEST(CollectiveCases, BytesAreOfTheWholeVectorInWholeParts) {
     EXPECT_EQ(bytes_of(named(topic), 85, 3), 1020u) << topic;
     EXPECT_EQ(count_of(named(topic), 8, 3), 0u) << topic;
   }
-  for (const char* topic : {"allreduce", "broadcast"}) {
+  for (const char* topic : {"allreduce", "broadcast", "reduce"}) {
     EXPECT_EQ(count_of(named(topic), 1024, 3), 256u) << topic;
     EXPECT_EQ(bytes_of(named(topic), 256, 3), 1024u) << topic;
   }
@@ -70,7 +72,7 @@ std::vector<float> result_of(const std::string& topic, std::size_t count, int me
   const auto add_all = [&](const auto& element) {
     for (std::size_t i = 0; i < count; ++i) result.push_back(element(i));
   };
-  if (topic == "allreduce") add_all(sum);
+  if (topic == "allreduce" || topic == "reduce") add_all(sum);
   if (topic == "reducescatter") add_all([&](std::size_t i) { return sum(mine + i); });
   if (topic == "broadcast") add_all([&](std::size_t i) { return source_value(0, i); });
   for (int pe = 0; pe < pes; ++pe) {
@@ -84,7 +86,7 @@ TEST(FirstMistake, AcceptsTheRightResultAndNoOther) {
   for (const CollectiveCase& one : collective_cases()) {
     for (const int pes : {1, 2, 3, 5}) {
       for (const std::size_t count : {std::size_t{1}, std::size_t{5000}}) {  // the second is more than one chunk
-        const int me = pes / 2;
+        const int me = one.at_root ? 0 : pes / 2;
         std::vector<float> result = result_of(one.topic, count, me, pes);
         ASSERT_EQ(result.size(), result_count(one, count, pes)) << one.topic;
         EXPECT_FALSE(first_mistake(one, result.data(), count, me, pes)) << one.topic << " " << pes;
@@ -108,6 +110,12 @@ TEST(FirstMistake, SeesAnotherPesResult) {
   EXPECT_TRUE(first_mistake(named("alltoall"), other.data(), 8, 0, 3));
   const std::vector<float> scattered = result_of("reducescatter", 8, 1, 3);
   EXPECT_TRUE(first_mistake(named("reducescatter"), scattered.data(), 8, 2, 3));
+}
+
+TEST(FirstMistake, LooksAtTheRootAloneWhereOnlyThatHasAResult) {
+  const std::vector<float> nothing(8, -1);
+  EXPECT_TRUE(first_mistake(named("reduce"), nothing.data(), 8, 0, 3));
+  EXPECT_FALSE(first_mistake(named("reduce"), nothing.data(), 8, 1, 3));
 }
 
 TEST(AlgorithmNames, BeginWithAutomaticAndAreThoseThatAddFloats) {

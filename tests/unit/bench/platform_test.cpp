@@ -26,7 +26,8 @@ TEST(ReadPlatform, IsTheCpuUnlessSomebodyAsks) {
 TEST(TopicsOn, GpusAreTheCollectives) {
   std::vector<std::string> names;
   for (const auto& topic : topics_on("cuda")) names.push_back(topic->name());
-  EXPECT_EQ(names, (std::vector<std::string>{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce"}));
   EXPECT_EQ(topics_on("cpu").size(), topics().size());
   EXPECT_NO_THROW(require_on_gpus(*find_topic("allreduce")));
   EXPECT_THROW(require_on_gpus(*find_topic("put")), Error);
