@@ -125,10 +125,10 @@ void GpuQueue::launch_gpu(const detail::GpuKernel& kernel, detail::GpuLaunch how
                     how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes,
                     gpu_->index(), kernel.calls->error_text(error), error, advice_on_launch(error, *gpu_)));
   }
-  if (paced_ && !is_captured()) last_launch_ = std::make_shared<GpuEvent>(gpu_, stream_);
+  if (paced_ && !captures()) last_launch_ = std::make_shared<GpuEvent>(gpu_, stream_);
 }
 
-bool GpuQueue::is_captured() const noexcept {
+bool GpuQueue::captures() const noexcept {
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   gpu_->calls().cuStreamIsCapturing(stream_, &capture);
   return capture != CU_STREAM_CAPTURE_STATUS_NONE;
@@ -138,7 +138,7 @@ CUresult GpuQueue::ask() const noexcept {
   const CurrentAtEnd current(gpu_->context());
   if (!current) return CUDA_ERROR_NOT_READY;
   // To ask a stream that is being captured would end the capture.
-  if (is_captured()) return CUDA_ERROR_NOT_READY;
+  if (captures()) return CUDA_ERROR_NOT_READY;
   const Relaxed relaxed(gpu_->calls());
   return gpu_->calls().cuStreamQuery(stream_);
 }
@@ -163,7 +163,7 @@ std::unique_lock<std::mutex> GpuQueue::await_last_launch() {
   std::unique_lock turn(pace_mutex_);
   const Relaxed relaxed(gpu_->calls());
   // Kernels end, by their deadlines if not otherwise.
-  while (last_launch_ && !is_captured()) {
+  while (last_launch_ && !captures()) {
     const CUresult result = gpu_->calls().cuEventQuery(static_cast<const GpuEvent&>(*last_launch_).event());
     if (result == CUDA_ERROR_NOT_PERMITTED)
       throw Error(Code::invalid_argument,
@@ -184,7 +184,7 @@ void GpuQueue::call(std::function<void()> fn) {
   const auto open = enter();
   const Current current(gpu_->context());
   // It goes when it has run, and a graph may run it again, or never.
-  if (is_captured()) {
+  if (captures()) {
     throw Error(
         Code::not_supported,
         "Stream::call on a stream that is being captured: it would be gone at the second replay. Call it before "
@@ -211,6 +211,13 @@ void GpuQueue::wait(std::shared_ptr<exec::EventState> event) {
   }
 }
 
+bool GpuQueue::is_captured() const noexcept {
+  const std::shared_lock lock(in_use_);
+  if (closed_.load(std::memory_order_acquire)) return false;
+  const CurrentAtEnd current(gpu_->context());
+  return current && captures();
+}
+
 bool GpuQueue::idle() const {
   const std::shared_lock lock(in_use_);
   if (closed_.load(std::memory_order_acquire)) return true;
@@ -222,6 +229,14 @@ void GpuQueue::synchronize() {
   CUresult result = CUDA_SUCCESS;
   {
     const Current current(gpu_->context());
+    // The driver would end the capture, and nothing of it has begun.
+    if (captures()) {
+      throw Error(
+          Code::not_supported,
+          "synchronize on a stream that is being captured: what was enqueued on it runs when the graph does. End "
+          "the capture first",
+          pe_);
+    }
     const Relaxed relaxed(gpu_->calls());
     result = gpu_->calls().cuStreamSynchronize(stream_);
   }
@@ -270,7 +285,7 @@ void GpuQueue::close() noexcept {
   const CurrentAtEnd current(gpu_->context());
   if (!current) return;
   const Relaxed relaxed(gpu_->calls());
-  if (ours_ || !is_captured()) gpu_->calls().cuStreamSynchronize(stream_);
+  if (ours_ || !captures()) gpu_->calls().cuStreamSynchronize(stream_);
   if (ours_) gpu_->calls().cuStreamDestroy(stream_);
 }
 

@@ -46,6 +46,7 @@ class GpuQueue final : public exec::StreamQueue {
   std::shared_ptr<exec::EventState> record() override;
   void wait(std::shared_ptr<exec::EventState> event) override;
   bool idle() const override;
+  bool is_captured() const noexcept override;
   void synchronize() override;
   std::exception_ptr pending_failure() const override;
   std::exception_ptr kept_failure() const override;
@@ -61,7 +62,8 @@ class GpuQueue final : public exec::StreamQueue {
   /// Held by every call that uses the stream, so that close() waits for it. Throws Error(not_initialized) after
   /// close().
   std::shared_lock<std::shared_mutex> enter() const;
-  bool is_captured() const noexcept;
+  /// is_captured() where the GPU's context is current.
+  bool captures() const noexcept;
   /// What the driver says of the stream, without waiting; CUDA_ERROR_NOT_READY while it is being captured, and where it
   /// cannot be asked. Leaves the thread as it was.
   CUresult ask() const noexcept;

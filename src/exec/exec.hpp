@@ -64,8 +64,11 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue> {
   virtual std::shared_ptr<EventState> record() = 0;
   virtual void wait(std::shared_ptr<EventState> event) = 0;
   virtual bool idle() const = 0;
+  /// Whether what is enqueued now is kept for a graph, and not done.
+  virtual bool is_captured() const noexcept { return false; }
   /// Returns when the work enqueued before the call is done; throws the first failure since the last synchronize, once.
-  /// Throws Error(invalid_argument) in a kernel, and in a callback of this queue, where it would wait for itself.
+  /// Throws Error(invalid_argument) in a kernel, and in a callback of this queue, where it would wait for itself;
+  /// Error(not_supported) while it is captured, which goes on.
   virtual void synchronize() = 0;
   /// What the next synchronize will throw because of work that has ended, or null.
   virtual std::exception_ptr pending_failure() const = 0;

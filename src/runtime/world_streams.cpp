@@ -110,6 +110,7 @@ void WorldCore::synchronize() {
   }
   std::exception_ptr first;
   for (const auto& stream : streams) {
+    if (stream->is_captured()) continue;  // nothing on it is under way; what it has to tell is told later
     try {
       stream->synchronize();
     } catch (...) {
@@ -130,6 +131,7 @@ std::exception_ptr WorldCore::next_failure() {
     streams = streams_;
   }
   for (const auto& stream : streams) {
+    if (stream->is_captured()) continue;  // as synchronize does
     if (auto kept = stream->kept_failure()) return kept;
     if (auto failed = failure(false)) return failed;
     if (auto lost = stream->pending_failure()) {

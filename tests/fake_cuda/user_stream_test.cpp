@@ -109,6 +109,45 @@ TEST_P(GpuStreams, FunctionsAreNotCaptured) {
   });
 }
 
+// To wait for a stream that is being captured ends the capture, and would wait for nothing.
+TEST_P(GpuStreams, UnderCaptureAreNotWaitedFor) {
+  run([](World& world) {
+    Users users(world.rank() % 8, CU_STREAM_NON_BLOCKING);
+    Stream wrapped = world.wrap_stream(users.stream), other = world.create_stream();
+    int runs = 0;
+    other.call([&runs] { ++runs; });
+    fake_cuda::begin_capture(users.stream);
+    const auto [code, text] = error_of([&] { wrapped.synchronize(); });
+    EXPECT_EQ(code, Code::not_supported) << text;
+    EXPECT_NE(text.find("synchronize on a stream that is being captured"), std::string::npos) << text;
+    world.synchronize();
+    EXPECT_EQ(runs, 1) << "the other stream's";
+    EXPECT_TRUE(fake_cuda::end_capture(users.stream)) << "the capture goes on";
+    wrapped.synchronize();
+    world.barrier();
+  });
+}
+
+// A callback's failure is told once the capture has ended, by status as by synchronize.
+TEST_P(GpuStreams, UnderCaptureTellLater) {
+  run([](World& world) {
+    Users users(world.rank() % 8, CU_STREAM_NON_BLOCKING);
+    Stream wrapped = world.wrap_stream(users.stream);
+    wrapped.call([] { throw std::runtime_error("of a callback"); });
+    {
+      const cuda::Current current(users.gpu.context());
+      users.gpu.calls().cuStreamSynchronize(users.stream);
+    }
+    fake_cuda::begin_capture(users.stream);
+    EXPECT_EQ(world.status().code, Code::ok);
+    EXPECT_NO_THROW(world.synchronize());
+    EXPECT_TRUE(fake_cuda::end_capture(users.stream));
+    EXPECT_EQ(world.status().code, Code::kernel_failed);
+    EXPECT_EQ(error_of([&] { world.synchronize(); }).first, Code::kernel_failed);
+    world.barrier();
+  });
+}
+
 // What a thread does on the default stream would wait for the kernels of PEs that share its GPU.
 TEST_P(GpuStreams, ThatWaitForTheDefaultStreamAreRefusedWherePesShareOne) {
   fake_cuda::reset({.gpus = GetParam().threads ? 1 : 8});

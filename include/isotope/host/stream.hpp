@@ -51,6 +51,7 @@ class Stream {
   bool idle() const;
   /// Blocks until all work enqueued so far has finished, then throws the first failure since the last synchronize: an
   /// exception of a kernel or callback (Code::kernel_failed), a wait that gave up (Code::timeout), or the job's end.
+  /// Throws Error(not_supported) while a graph is captured from the stream, and lets that go on.
   void synchronize() const;
 
   explicit operator bool() const { return queue_ != nullptr; }

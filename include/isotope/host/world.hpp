@@ -187,7 +187,8 @@ class World {
   /// The default stream.
   Stream stream() const;
   Stream create_stream();
-  /// Waits for all streams of this World, then throws the first failure, if any.
+  /// Waits for all streams of this World, then throws the first failure, if any. Passes over streams that a graph is
+  /// captured from: what is enqueued there runs when the graph does.
   void synchronize();
 
   // ---- together -----------------------------------------------------------------------------------------------------
