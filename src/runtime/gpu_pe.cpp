@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +14,7 @@
 
 #include "cuda/errors.hpp"
 #include "cuda/local_memory.hpp"
+#include "cuda/peer_atomics.hpp"
 #include "cuda/queue.hpp"
 #include "cuda/user_stream.hpp"
 #include "os/memory.hpp"
@@ -24,6 +24,7 @@
 #include "runtime/lazy_modules.hpp"
 #include "runtime/log.hpp"
 #include "runtime/outcome.hpp"
+#include "runtime/peer_atomics.hpp"
 #include "runtime/residency.hpp"
 
 namespace isotope::runtime {
@@ -48,7 +49,7 @@ struct GpuHello {
   std::int32_t multicast = 0;
   double percentage = 0;  // of the multiprocessors, as its environment asks MPS for; 0: not said
   std::int32_t lazy = 0;  // kernels are loaded at their first launch
-  std::array<char, 16> uuid{};
+  cuda::GpuUuid uuid{};
 };
 
 class CudaHold final : public GpuHold {
@@ -103,9 +104,7 @@ class CudaPe final : public GpuPe {
     mine.mps = cuda::mps_answers();
     const char* percentage = std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
     mine.percentage = percentage != nullptr ? std::strtod(percentage, nullptr) : 0;
-    CUuuid uuid{};
-    cuda::check(gpu_->calls().cuDeviceGetUuid(&uuid, gpu_->device()), "cuDeviceGetUuid");
-    std::memcpy(mine.uuid.data(), &uuid, sizeof mine.uuid);
+    mine.uuid = cuda::uuid_of(*gpu_);
     mine.multicast = cuda::multicast_works(gpu_->calls(), gpu_->device());
     mine.lazy = gpu_->loads_lazily();
     return mine;
@@ -161,11 +160,14 @@ class CudaPe final : public GpuPe {
   void met(const std::vector<GpuHello>& all) {
     exported_ = {};
     cells_ = {};
-    std::vector<int> lazy;
+    if (rank_ != 0) return;  // one line a job, not one for each PE
+    std::vector<int> lazy, without_atomics;
     for (std::size_t pe = 0; pe < all.size(); ++pe) {
       if (all[pe].lazy != 0) lazy.push_back(static_cast<int>(pe));
+      if (cuda::lacks_atomics_on(*gpu_, all[pe].uuid)) without_atomics.push_back(static_cast<int>(pe));
     }
-    if (rank_ == 0) warn_of_lazy_modules(lazy, static_cast<int>(all.size()));
+    warn_of_lazy_modules(lazy, static_cast<int>(all.size()));
+    warn_of_peer_atomics(rank_, without_atomics);
   }
 
   std::unique_ptr<HeapMemory> memory() override {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <string>
 #include <thread>
 
 #include "fake_cuda.hpp"
@@ -73,6 +74,18 @@ class GpuJobTest : public JobTest {
       return ::testing::Test::HasFailure() ? 1 : 0;
     });
     EXPECT_EQ(result.exit_code, 0) << result.message;
+  }
+
+  /// What a job says on standard error.
+  std::string said_by(const std::function<void(World&)>& body) {
+    ::testing::internal::CaptureStderr();
+    run(body);
+    return ::testing::internal::GetCapturedStderr();
+  }
+  static int lines_with(const std::string& text, const std::string& part) {
+    int count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
   }
 
   /// What there is between two barriers: nobody is about to make or drop anything.

@@ -6,18 +6,6 @@ namespace {
 
 class GpuLazyModules : public testing::GpuJobTest {
  protected:
-  /// What a job says on standard error.
-  template <class F>
-  std::string said_by(F&& body) {
-    ::testing::internal::CaptureStderr();
-    run(body);
-    return ::testing::internal::GetCapturedStderr();
-  }
-  static int lines_with(const std::string& text, const std::string& part) {
-    int count = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-    return count;
-  }
   static constexpr const char* kWarning = "CUDA loads kernels at their first launch on ";
 };
 ISOTOPE_ALL_SHAPES(GpuLazyModules);

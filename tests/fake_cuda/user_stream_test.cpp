@@ -138,6 +138,7 @@ TEST_P(GpuStreams, UnderCaptureTellLater) {
       const cuda::Current current(users.gpu.context());
       users.gpu.calls().cuStreamSynchronize(users.stream);
     }
+    world.barrier();  // such a wait ends the captures of other threads
     fake_cuda::begin_capture(users.stream);
     EXPECT_EQ(world.status().code, Code::ok);
     EXPECT_NO_THROW(world.synchronize());
