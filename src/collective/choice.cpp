@@ -209,16 +209,25 @@ std::string ChoiceTable::text() const {
   return all;
 }
 
-Algo ChoiceTable::choose(Collective collective, int pes, std::size_t bytes) const {
-  const ChoiceRow* best = nullptr;
+ChoiceTable ChoiceTable::ranked_for(int pes) const {
+  ChoiceTable ranked = *this;
+  ranked.ranked_pes_ = pes;
+  for (auto& rows : ranked.ranked_) rows.clear();
+  for (const ChoiceRow& row : rows_) ranked.ranked_[static_cast<int>(row.collective)].push_back(row);
   // Between two numbers of PEs the greater: what suits many costs few less than the other way round.
-  const auto distance = [&](const ChoiceRow& row) { return std::pair(std::abs(row.pes - pes), -row.pes); };
-  for (const ChoiceRow& row : rows_) {
-    if (row.collective != collective || row.most_bytes < bytes) continue;
-    if (best == nullptr || std::tuple(distance(row), row.most_bytes) < std::tuple(distance(*best), best->most_bytes))
-      best = &row;
-  }
-  return best == nullptr ? Algo::automatic : best->algo;
+  const auto rank = [pes](const ChoiceRow& row) {
+    return std::tuple(std::abs(row.pes - pes), -row.pes, row.most_bytes);
+  };
+  for (auto& rows : ranked.ranked_)
+    std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return ranked;
+}
+
+Algo ChoiceTable::choose(Collective collective, int pes, std::size_t bytes) const {
+  if (pes != ranked_pes_) return ranked_for(pes).choose(collective, pes, bytes);
+  for (const ChoiceRow& row : ranked_[static_cast<int>(collective)])
+    if (row.most_bytes >= bytes) return row.algo;
+  return Algo::automatic;
 }
 
 Algo ChoiceTable::choose(const CollectiveCall& call, int pes, std::size_t landing_blocks) const {

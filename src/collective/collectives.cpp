@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,12 @@ constexpr std::size_t kDefaultSlotBytes = 9 * kSlotGranule;  // 17 KiB: beyond, 
 constexpr int kCpuChannels = 2, kMostGpuChannels = 64;
 
 /// Host calls where kernels run on the CPU: any type, by one thread.
-ISOTOPE_KERNEL void any_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
-  const Channel channel = workspace.channel(0);
+void run_on_channel(const Team& team, const Channel& channel, const CollectiveCall& call, CallSite site) {
   detail::run_any(detail::Stage<Thread>{this_thread(), team, channel, {name_of(call.collective), site}}, call,
                   {0, call.count}, 1);
+}
+ISOTOPE_KERNEL void any_kernel(Team team, Workspace workspace, CollectiveCall call, CallSite site) {
+  run_on_channel(team, workspace.channel(0), call, site);
 }
 
 constexpr bool is_of_packets(Algo algo) {
@@ -77,8 +80,9 @@ Collectives::Collectives(World& world, const Team& team, const WorkspaceOptions&
                 fmt::format("{} channels; 1 to 1024 were expected, or 0 for the default", options.channels),
                 world.rank(), Error::kNobody, site);
   const runtime::Knobs knobs = runtime::read_knobs();
-  choices_ = std::make_shared<Choices>(Choices{ChoiceTable::load(knobs.tune_file, world.drives_gpu()),
-                                               ChoiceTable::built_in(world.drives_gpu()), knobs.trace_choices});
+  choices_ = std::make_shared<Choices>(
+      Choices{ChoiceTable::load(knobs.tune_file, world.drives_gpu()).ranked_for(team.size()),
+              ChoiceTable::built_in(world.drives_gpu()).ranked_for(team.size()), knobs.trace_choices});
   if (world.rank() == 0) warn_of_other_platform(choices_->table, world.drives_gpu());
   total_ = world.alloc<std::uint64_t>(1, {.zeroed = true}, site);
   // Blocks of a collective run together: one for each multiprocessor of the PE that has the fewest.
@@ -291,7 +295,9 @@ void Collectives::enqueue(const Stream& stream, const CollectiveCall& call, Call
 void Collectives::run(const CollectiveCall& call, CallSite site) {
   CollectiveCall checked = call;
   check_or_tell<false>({}, name_of(call.collective), site, [&] { check(checked, site); });
-  world_->run_host_kernel({}, [&] { any_kernel(team_, workspace_, checked, site); });
+  // By reference, here and in the kernel: copies and an allocation would be a tenth of a small collective.
+  const auto body = [&] { run_on_channel(team_, workspace_.channel(0), checked, site); };
+  world_->run_host_kernel({}, std::cref(body));
 }
 
 LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, const Stream& stream) const {

@@ -65,12 +65,17 @@ class ChoiceTable {
   /// through shared memory (collective/landed.hpp), where every member has `landing_blocks` blocks that can, and takes
   /// those sooner. Looks only at what all members have in common.
   Algo choose(const CollectiveCall& call, int pes, std::size_t landing_blocks) const;
+  /// The same table, in which choices for teams of `pes` are found sooner: a call of host code makes one.
+  ChoiceTable ranked_for(int pes) const;
   /// Tables that always choose alike have the same.
   std::size_t fingerprint() const;
 
  private:
   bool lands_sums_ = false;
   std::vector<ChoiceRow> rows_;
+  // The rows of each collective, in the order in which choose() prefers them for teams of ranked_pes_.
+  int ranked_pes_ = 0;
+  std::vector<ChoiceRow> ranked_[kCollectives];
   std::string name_, platform_;
 };
 
