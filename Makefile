@@ -20,7 +20,7 @@ ISOTOPE := $(BUILD)/bin/isotope
 CONFIGURE = cmake --log-level=NOTICE --preset $(PRESET)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-quick test-gpu bench-gpu bench bench-peers check-includes format lint install clean
+.PHONY: help build demo test test-quick test-gpu bench-gpu gpu-package bench bench-peers check-includes format lint install clean
 
 help:
 	@echo 'make              build everything: $(BUILD)/bin'
@@ -29,6 +29,7 @@ help:
 	@echo 'make test-quick   unit tests and the rules of the sources, in one preset'
 	@echo 'make test-gpu     device library, runtime and collectives on the GPU of this machine (needs nvcc)'
 	@echo 'make bench-gpu    the same measured beside NVSHMEM and PyTorch, where they are: build/gpu/*.json'
+	@echo 'make gpu-package  both of them built here, packed for a machine that has a GPU and not what building takes'
 	@echo 'make bench        measure: $(BENCHES); writes $(BUILD)/bench/*.json'
 	@echo 'make bench-peers  the same, with Open MPI, MPICH and UCX installed to compare with'
 	@echo 'make check-includes  the rules of the sources: direction of includes, sizes, system calls'
@@ -60,7 +61,7 @@ test-quick:
 	@JOBS='$(JOBS)' WERROR_PRESETS='' CTEST_ARGS='-L unit|rules $(CTEST_ARGS)' tools/run_tests $(PRESET)
 
 # Device code alone, which needs nothing but nvcc; then jobs on the GPU. GPU_BUILT=folder: programs of a build folder that was made
-# elsewhere (make test-gpu there, where it prints that there is no GPU), and nothing is compiled here. PRESET=checked: what
+# elsewhere (make gpu-package there, where it prints that there is no GPU), and nothing is compiled here. PRESET=checked: what
 # kernels refuse is refused on a GPU too, and tested.
 NVCC ?=
 GPU_BUILT ?=
@@ -72,6 +73,7 @@ export GPU_FILES ?= /dev/nvidia[0-9]*
 GPU_FOLDER = $(or $(GPU_BUILT),$(BUILD))
 GPU_RUN = tests/gpu/run.sh $(if $(GPU_BUILT),-,$(GPU_NVCC)) . $(GPU_FOLDER)/gpu
 GPU_JOBS = $(GPU_FOLDER)/bin/isotope $(GPU_FOLDER)/bin
+GPU_BESIDE = PATH="$$PATH:/usr/local/cuda/bin" bench/gpu/beside.sh $(GPU_JOBS)
 # A step that says why it is skipped, by status 77, is no failure.
 OR_SKIPPED = || [ $$? -eq 77 ]
 ifeq ($(GPU_BUILT)$(GPU_NVCC),)
@@ -89,7 +91,7 @@ test-gpu:
 	@$(GPU_RUN) tests/gpu/device_library.cu device_library_checked -DISOTOPE_CHECKED=1 $(OR_SKIPPED)
 ifeq ($(GPU_BUILT),)
 	@tools/setup build test
-	@$(CONFIGURE)
+	@$(CONFIGURE) -D ISOTOPE_OPTIMISE_GPU_TESTS=ON
 	@cmake --build $(BUILD) -j $(JOBS) --target gpu_world gpu_register gpu_torch_register isotope_gpu_alloc gpu_collectives gpu_suite isotope_cli isotope_bench_gpu
 endif
 	@tests/gpu/jobs.sh $(GPU_JOBS)/gpu_world $(OR_SKIPPED)
@@ -101,12 +103,18 @@ endif
 
 bench-gpu:
 	@mkdir -p $(GPU_RESULTS) && bash -o pipefail -c '{ $(GPU_RUN) bench/gpu/primitives.cu primitives $(OR_SKIPPED); } | tee $(GPU_RESULTS)/primitives.jsonl'
+ifeq ($(GPU_BUILT),)
 	@tools/setup build
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) -j $(JOBS) --target job_primitives job_collectives isotope_cli
-	@PATH="$$PATH:/usr/local/cuda/bin" bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_primitives nvshmem_peer.cu $(GPU_RESULTS)/beside-nvshmem.json '2 4 8' torch_primitives.py
-	@PATH="$$PATH:/usr/local/cuda/bin" bench/gpu/beside.sh $(ISOTOPE) $(BUILD)/bin/job_collectives nvshmem_collectives.cu $(GPU_RESULTS)/collectives.json '2 4' torch_collectives.py
 endif
+	@$(GPU_BESIDE)/job_primitives nvshmem_peer.cu $(GPU_RESULTS)/beside-nvshmem.json '2 4 8' torch_primitives.py
+	@$(GPU_BESIDE)/job_collectives nvshmem_collectives.cu $(GPU_RESULTS)/collectives.json '2 4' torch_collectives.py
+endif
+
+# What those two have built, for a machine with a GPU that lacks the packages: tools/gpu_package says how to use it there.
+gpu-package: test-gpu bench-gpu
+	@tools/gpu_package $(BUILD) build/gpu-$(PRESET).tar.xz
 
 bench:
 	@tools/setup build
