@@ -41,9 +41,9 @@ std::size_t bytes_by_member(const CollectiveCall& call, std::size_t members) {
   return moves_all && !is_of_packets(call.algo) ? bytes * members : bytes;
 }
 
-/// What a thread of a GPU takes at a time. Of a line, where its lanes send it.
-constexpr std::size_t bytes_of_thread(Algo algo) {
-  return algo == Algo::ll8 ? 4 : algo == Algo::ll16 ? 8 : algo == Algo::ll128 ? 15 : 16;
+/// What a thread takes at a time.
+constexpr std::size_t bytes_of_thread(Algo algo, bool lines) {
+  return algo == Algo::ll8 ? 4 : algo == Algo::ll16 ? 8 : algo == Algo::ll128 ? (lines ? 15 : 120) : 16;
 }
 
 std::string describe(const CollectiveCall& call) {
@@ -300,14 +300,14 @@ void Collectives::run(const CollectiveCall& call, CallSite site) {
   world_->run_host_kernel({}, std::cref(body));
 }
 
-LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, const Stream& stream) const {
+LaunchConfig Collectives::shape(const CollectiveCall& call, const How& how, const Stream& stream, bool lines) const {
   const auto up = [](std::size_t a, std::size_t b) { return (a + b - 1) / b; };
   const auto most = static_cast<std::size_t>(workspace_.channels());
   // A word or a packet for each thread while there are blocks to have, then more for each.
   constexpr std::size_t kWarp = 32;
   const std::size_t few = is_of_packets(call.algo) ? 128 : 256;
   const std::size_t words =
-      up(bytes_by_member(call, static_cast<std::size_t>(team_.size())), bytes_of_thread(call.algo));
+      up(bytes_by_member(call, static_cast<std::size_t>(team_.size())), bytes_of_thread(call.algo, lines));
   const std::size_t blocks = how.blocks != 0 ? how.blocks : std::clamp<std::size_t>(up(words, few), 1, most);
   if (blocks > most)
     throw Error(Code::out_of_range,

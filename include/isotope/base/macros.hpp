@@ -1,20 +1,27 @@
 // Attributes and switches that every other header may use. Depends on nothing.
 //
-// ISOTOPE_HD      a function that both a host compiler and nvcc's device pass compile
-// ISOTOPE_FLAT    the same, inlined always: its arguments are constants that must fold away
-// ISOTOPE_KERNEL  a kernel: ordinary code, launched by World::launch on whatever platform the PE drives
-// ISOTOPE_COLD    a function that is rarely called and stays out of line
-// ISOTOPE_GPU_COLD  the same on a GPU alone: elsewhere it is worth nothing, and the checker would name its line for the
-// user's ISOTOPE_UNROLL  before a loop of few turns that must not stay one ISOTOPE_GPU_UNROLL  the same on a GPU, where
-// arrays that a loop indexes leave the registers; a CPU makes vectors of it ISOTOPE_GPU_ROLLED  before a loop that a
-// GPU's compiler must leave one ISOTOPE_GPU_ASSUME(c)  c holds: a GPU's compiler leaves out what is for other cases
-// ISOTOPE_CHECKED 1 in the `checked` preset: assertions and device-side argument checks are on
-// ISOTOPE_SIM     1 in code that is compiled for the checker (isotope_add_check)
+// ISOTOPE_HD             a function that both a host compiler and nvcc's device pass compile
+// ISOTOPE_FLAT           the same, inlined always: its arguments are constants that must fold away
+// ISOTOPE_KERNEL         a kernel: ordinary code, launched by World::launch on whatever platform the PE drives
+// ISOTOPE_COLD           a function that is rarely called and stays out of line
+// ISOTOPE_GPU_COLD       the same on a GPU alone: the checker would name its line for the user's
+// ISOTOPE_UNROLL         before a loop of few turns that must not stay one
+// ISOTOPE_GPU_UNROLL     the same on a GPU, where arrays that a loop indexes leave the registers
+// ISOTOPE_GPU_ROLLED     before a loop that a GPU's compiler must leave one
+// ISOTOPE_GPU_ASSUME(c)  c holds: a GPU's compiler leaves out what is for other cases
+// ISOTOPE_CHECKED        1 in the `checked` preset: assertions and device-side argument checks are on
+// ISOTOPE_SIM            1 in code that is compiled for the checker (isotope_add_check)
+//
+// ISOTOPE_LINES_LAND_WHOLE is yours to define as 1, for all of a program: the 128 bytes of a line that a warp of a GPU
+// stores by one instruction are seen all or not at all, on your GPUs and the links between them (docs/collectives.md).
 #pragma once
 
 #if !defined(ISOTOPE_SIM)
 #define ISOTOPE_SIM 0
 #endif  // ISOTOPE_SIM
+#if !defined(ISOTOPE_LINES_LAND_WHOLE)
+#define ISOTOPE_LINES_LAND_WHOLE 0
+#endif  // ISOTOPE_LINES_LAND_WHOLE
 
 #if defined(__CUDACC__)
 #define ISOTOPE_HD __host__ __device__ __forceinline__

@@ -137,7 +137,7 @@ class Collectives {
       LaunchConfig config;
       check_or_tell<Gpu>(stream, name_of(C), site, [&] {
         check(call, site);
-        config = shape(call, how, stream);
+        config = shape(call, how, stream, ISOTOPE_LINES_LAND_WHOLE != 0);
       });
       detail::launch_on_gpu<C, T>(*world_, config, team_, workspace_, call, site);
     } else {
@@ -212,7 +212,8 @@ class Collectives {
   };
   LeastGpu least_gpu(CallSite site) const;
   void agree_on_choices(CallSite site) const;
-  LaunchConfig shape(const CollectiveCall& call, const How& how, const Stream& stream) const;
+  /// `lines`: LL128 goes by lanes of warps.
+  LaunchConfig shape(const CollectiveCall& call, const How& how, const Stream& stream, bool lines) const;
   LaunchConfig shape_of_variable(const Stream& stream) const;
 
   World* world_;

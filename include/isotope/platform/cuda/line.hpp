@@ -6,17 +6,14 @@
 
 #include <cstdint>
 
+#include "isotope/base/macros.hpp"
 #include "isotope/platform/cuda/atomic.hpp"
-
-/// Define it as 1 to have lines sent so. PTX promises 16 bytes and no more. That the 128 of a line, stored by one
-/// instruction, are seen all or not at all by another that loads them is how GPUs are built as far as anyone has seen;
-/// NCCL's LL128 rests on it between GPUs. tests/multi/collective_lines_test.cpp looks for lines that came in pieces.
-#if !defined(ISOTOPE_LINES_LAND_WHOLE)
-#define ISOTOPE_LINES_LAND_WHOLE 0
-#endif  // ISOTOPE_LINES_LAND_WHOLE
 
 namespace isotope::cuda {
 
+// PTX promises 16 bytes and no more. That the 128 of a line, stored by one instruction, are seen all or not at all by
+// another that loads them is what NCCL's LL128 rests on between GPUs. tests/multi/collective_lines_test.cpp looks for
+// lines that came in pieces.
 inline constexpr bool kLinesLandWhole = ISOTOPE_LINES_LAND_WHOLE != 0;
 
 // In step, or one instruction becomes several.
