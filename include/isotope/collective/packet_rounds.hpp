@@ -8,6 +8,7 @@
 
 #include "isotope/collective/direct.hpp"
 #include "isotope/collective/packet.hpp"
+#include "isotope/collective/reduction.hpp"
 #include "isotope/collective/stage.hpp"
 
 namespace isotope::detail {
