@@ -1,10 +1,10 @@
 // Lines of 128 bytes by the lanes of a warp, on platforms where nothing that wide lands whole by itself: the line's
 // last lane moves all of it, and its last word, which is the flag, is ordered. A GPU's are in cuda/line.hpp.
 //
-//   store_line_part(at, part)      this lane's 16 bytes of a line; its last 8 are the flag
-//   load_line_part(at, flag)       this lane's 16 bytes: those of the store that brought `flag`, if the line has it,
-//   else
-//                                  what there may be. The flag itself is loaded in any case
+//   store_line_part(at, part)   this lane's 16 bytes of a line; its last 8 are the flag
+//   load_line_part(at, flag)    this lane's 16 bytes, of the store that brought `flag` if the line has that
+//
+// Of a line with another flag, the flag alone says anything: a load never waits.
 //
 // Called by all 32 lanes of a warp together, each with 16 bytes of its own: lanes 0 to 7 have one line between them, 8
 // to 15 the next one, and so on. A line begins at a multiple of 128 bytes.
